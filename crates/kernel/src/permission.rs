@@ -1,0 +1,326 @@
+//! Owns the one answer to "may this call happen?": rules, modes and the chain, all pure.
+//! Must not know how a tool reads its input, nor who is asked (that is [`crate::gate`]).
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How much may happen without a question. A deny rule holds in every mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mode {
+    /// What only reads runs; the rest is asked.
+    #[default]
+    Default,
+    /// Also edits of files inside the workspace run.
+    AcceptEdits,
+    /// Only what reads runs; nothing is asked.
+    Plan,
+    /// Everything runs that no deny or ask rule stops.
+    BypassPermissions,
+}
+
+impl Mode {
+    /// Every mode, in order of the names that people see.
+    pub const ALL: [Self; 4] =
+        [Self::Default, Self::AcceptEdits, Self::Plan, Self::BypassPermissions];
+
+    /// The name in settings, flags and events.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AcceptEdits => "acceptEdits",
+            Self::Plan => "plan",
+            Self::BypassPermissions => "bypassPermissions",
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(|| {
+            format!("unknown mode `{text}`; use default, acceptEdits, plan or bypassPermissions")
+        })
+    }
+}
+
+/// Where a rule came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The built-in list.
+    BuiltIn,
+    /// The user's settings file.
+    User,
+    /// A flag of this run.
+    Flag,
+    /// An answer *always* in this session.
+    Session,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BuiltIn => "built-in list",
+            Self::User => "user settings",
+            Self::Flag => "command line",
+            Self::Session => "this session",
+        })
+    }
+}
+
+/// `Tool` or `Tool(pattern)`. What a pattern means is the tool's affair; none means every call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// The tool's name.
+    pub tool: String,
+    /// The text between the parentheses; `None` for `Tool`, `Tool()` and `Tool(*)`.
+    pub pattern: Option<String>,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+impl Rule {
+    /// Reads `Tool` or `Tool(pattern)`.
+    pub fn parse(text: &str, origin: Origin) -> Result<Self, String> {
+        let text = text.trim();
+        let fault = |what: &str| {
+            format!("bad permission rule `{text}`: {what}; write `Tool` or `Tool(pattern)`")
+        };
+        let (tool, pattern) = match text.split_once('(') {
+            None => (text, None),
+            Some((tool, rest)) => {
+                let pattern =
+                    rest.strip_suffix(')').ok_or_else(|| fault("the closing `)` is missing"))?;
+                (tool, Some(pattern.trim()).filter(|pattern| !matches!(*pattern, "" | "*")))
+            }
+        };
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*');
+        if tool.is_empty() || !tool.chars().all(is_name) {
+            return Err(fault("no tool name"));
+        }
+        Ok(Self { tool: tool.to_owned(), pattern: pattern.map(str::to_owned), origin })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.pattern {
+            None => f.write_str(&self.tool),
+            Some(pattern) => write!(f, "{}({pattern})", self.tool),
+        }
+    }
+}
+
+/// The rules in force. Order within a list does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// What runs without a question when every part of it is covered.
+    pub allow: Vec<Rule>,
+    /// What is asked even in bypass mode.
+    pub ask: Vec<Rule>,
+    /// What never runs.
+    pub deny: Vec<Rule>,
+}
+
+impl Rules {
+    /// Whether a deny rule takes the whole tool away, so that the model need not be told of it.
+    pub fn removes(&self, tool: &str) -> bool {
+        whole(&self.deny, tool).is_some()
+    }
+}
+
+fn whole<'a>(rules: &'a [Rule], tool: &str) -> Option<&'a Rule> {
+    rules.iter().find(|rule| rule.pattern.is_none() && rule.tool == tool)
+}
+
+/// Where a call happens. Roots are fixed by the user at start; the working folder is no grant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The working folder, absolute.
+    pub cwd: PathBuf,
+    /// The workspace, absolute and resolved: the first is its root, the rest were added by flag.
+    pub roots: Vec<PathBuf>,
+    /// The home folder, where known.
+    pub home: Option<PathBuf>,
+}
+
+/// What a call does to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It only reads.
+    ReadOnly,
+    /// It changes files, all inside the workspace and none protected.
+    EditsWorkspace,
+    /// Anything else, and everything that could not be told.
+    Other,
+}
+
+/// What bears on one call: the tool's finding of fact, which the chain turns into a decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// The deny rule that matches.
+    pub deny: Option<Rule>,
+    /// Why a deny rule of the user (not the built-in list) may match although that cannot be known.
+    pub uncertain: Option<String>,
+    /// The ask rule that matches.
+    pub ask: Option<Rule>,
+    /// A protected or credential path that the call touches and that no rule names.
+    pub guarded: Option<String>,
+    /// Whether allow rules cover every part.
+    pub covered: bool,
+    /// What the call does.
+    pub effect: Effect,
+    /// Why it has that effect, in words a person understands.
+    pub reason: String,
+    /// The exact rules that would cover the call; shown, and saved by *always*.
+    pub suggestions: Vec<String>,
+}
+
+impl Judgement {
+    /// Nothing is known: it is asked.
+    pub fn unjudged() -> Self {
+        Self {
+            deny: None,
+            uncertain: None,
+            ask: None,
+            guarded: None,
+            covered: false,
+            effect: Effect::Other,
+            reason: "what this does is not known before it runs".into(),
+            suggestions: Vec::new(),
+        }
+    }
+
+    /// The same with the rules that speak for the whole tool.
+    pub fn with_whole_tool_rules(mut self, tool: &str, rules: &Rules) -> Self {
+        self.deny = self.deny.or_else(|| whole(&rules.deny, tool).cloned());
+        self.ask = self.ask.or_else(|| whole(&rules.ask, tool).cloned());
+        self.covered |= whole(&rules.allow, tool).is_some();
+        self
+    }
+}
+
+/// The chain's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It may run.
+    Allow,
+    /// It may not, and why.
+    Deny(String),
+    /// A person decides; the reason is for them.
+    Ask(String),
+}
+
+/// The permission chain, in its fixed order. The only place that answers "may this happen?".
+pub fn decide(mode: Mode, judgement: &Judgement) -> Decision {
+    let read_only = judgement.effect == Effect::ReadOnly;
+    if let Some(rule) = &judgement.deny {
+        return Decision::Deny(format!("denied by rule {rule} ({})", rule.origin));
+    }
+    if mode == Mode::Plan && !read_only {
+        return Decision::Deny(format!("plan mode only reads: {}", judgement.reason));
+    }
+    if let Some(reason) = &judgement.uncertain {
+        return Decision::Ask(format!("a deny rule cannot be ruled out: {reason}"));
+    }
+    if let Some(rule) = &judgement.ask {
+        return Decision::Ask(format!("rule {rule} ({}) asks", rule.origin));
+    }
+    if mode == Mode::BypassPermissions {
+        return Decision::Allow;
+    }
+    if let Some(path) = &judgement.guarded {
+        return Decision::Ask(format!("{path} is protected"));
+    }
+    let edits = mode == Mode::AcceptEdits && judgement.effect == Effect::EditsWorkspace;
+    if judgement.covered || read_only || edits {
+        return Decision::Allow;
+    }
+    Decision::Ask(judgement.reason.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(text: &str, origin: Origin) -> Rule {
+        Rule::parse(text, origin).unwrap()
+    }
+
+    #[test]
+    fn rules_read_as_they_print() {
+        for (text, printed) in [
+            ("Read", "Read"),
+            ("Bash(rm -rf *)", "Bash(rm -rf *)"),
+            ("Bash(*)", "Bash"),
+            ("Bash()", "Bash"),
+            (" Bash(echo (x)) ", "Bash(echo (x))"),
+            ("mcp__a__*", "mcp__a__*"),
+        ] {
+            assert_eq!(rule(text, Origin::User).to_string(), printed);
+        }
+        for text in ["", "(x)", "Bash(x", "Ba sh(x)"] {
+            assert!(Rule::parse(text, Origin::User).is_err(), "{text}");
+        }
+    }
+
+    /// Each line: what is found, and what the four modes make of it.
+    #[test]
+    fn the_chain_in_order() {
+        let base = Judgement { reason: "it writes".into(), ..Judgement::unjudged() };
+        let deny = Some(rule("Bash(rm *)", Origin::User));
+        let read = Judgement { effect: Effect::ReadOnly, ..base.clone() };
+        let edit = Judgement { effect: Effect::EditsWorkspace, ..base.clone() };
+        let table = [
+            (Judgement { deny, covered: true, ..read.clone() }, "deny deny deny deny"),
+            (Judgement { covered: true, ..base.clone() }, "allow allow deny allow"),
+            (Judgement { uncertain: Some("x".into()), ..read.clone() }, "ask ask ask ask"),
+            (
+                Judgement { ask: Some(rule("Bash", Origin::User)), covered: true, ..base.clone() },
+                "ask ask deny ask",
+            ),
+            (
+                Judgement { guarded: Some(".git".into()), covered: true, ..edit.clone() },
+                "ask ask deny allow",
+            ),
+            (Judgement { guarded: Some("~/.ssh".into()), ..read.clone() }, "ask ask ask allow"),
+            (read, "allow allow allow allow"),
+            (edit, "ask allow deny allow"),
+            (base, "ask ask deny allow"),
+        ];
+        for (judgement, expected) in table {
+            let words: Vec<&str> = Mode::ALL
+                .into_iter()
+                .map(|mode| match decide(mode, &judgement) {
+                    Decision::Allow => "allow",
+                    Decision::Deny(_) => "deny",
+                    Decision::Ask(_) => "ask",
+                })
+                .collect();
+            assert_eq!(words.join(" "), expected, "{judgement:?}");
+        }
+    }
+
+    #[test]
+    fn whole_tool_rules_need_no_help_from_the_tool() {
+        let rules = Rules {
+            allow: vec![rule("Bash", Origin::Flag)],
+            ask: vec![rule("Bash(x)", Origin::User)],
+            deny: vec![rule("Bash", Origin::BuiltIn)],
+        };
+        let judgement = Judgement::unjudged().with_whole_tool_rules("Bash", &rules);
+        assert_eq!(judgement.deny, Some(rule("Bash", Origin::BuiltIn)));
+        assert_eq!((judgement.ask, judgement.covered), (None, true));
+        assert!(rules.removes("Bash") && !rules.removes("Read"));
+    }
+}
