@@ -1,1 +1,31 @@
-fn main(){}
+//! The project's own chores: `cargo xtask tidy | test | bench`. Needs nothing but the toolchain.
+
+// A command-line tool: standard output is its purpose.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+mod bench;
+mod documents;
+mod run;
+mod sources;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match arguments.first().map(String::as_str) {
+        Some("tidy") => tidy::check(&root),
+        Some("test") => run::test(&root),
+        Some("bench") => bench::start_up(&root),
+        _ => Err("usage: cargo xtask tidy | test | bench".to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("xtask: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}

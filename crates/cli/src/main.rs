@@ -1,1 +1,116 @@
-fn main(){}
+//! `rsagent`: how a person or a program talks to the agent. Reads the command line, opens a session
+//! and hands it to the terminal or to `-p`. Must not know how the loop works.
+
+mod args;
+mod exit;
+mod headless;
+mod repl;
+mod sanitize;
+mod signals;
+mod terminal;
+mod texts;
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use harness::settings::FlagRules;
+use harness::{Environment, Session, SessionConfig};
+
+use crate::args::Args;
+use crate::exit::Exit;
+use crate::signals::Signals;
+
+/// The most that is taken from a pipe as part of a prompt, in bytes.
+const STDIN_LIMIT: u64 = 10 * 1024 * 1024;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(args) {
+        Ok(exit) => exit.into(),
+        Err(fault) => {
+            let _ = writeln!(io::stderr(), "rsagent: {fault:#}");
+            Exit::Failure.into()
+        }
+    }
+}
+
+fn run(args: Args) -> anyhow::Result<Exit> {
+    let environment = Environment::of_process();
+    let stdin_is_terminal = io::stdin().is_terminal();
+    let interactive = args.interactive || !(args.print || args.show_system) && stdin_is_terminal;
+    let mut session = Session::open(SessionConfig {
+        environment: environment.clone(),
+        cwd: std::env::current_dir()
+            .context("the working folder is gone; go to one that exists")?,
+        add_dirs: args.add_dir.clone(),
+        provider: args.provider.clone(),
+        model: args.model.clone(),
+        mode: args.mode(),
+        rules: FlagRules { allow: args.allowed_tools.clone(), deny: args.disallowed_tools.clone() },
+        max_turns: args.max_turns,
+        append_system: args.append_system_prompt.clone(),
+        can_ask: interactive,
+        report_messages: args.output_format == args::OutputFormat::Events,
+    })?;
+    if args.show_system {
+        io::stdout().write_all(session.system().as_bytes())?;
+        return Ok(Exit::Success);
+    }
+    // Read while Ctrl-C still ends the process: a pipe may stay open for ever.
+    let piped = match interactive || stdin_is_terminal {
+        true => String::new(),
+        false => read_stdin()?,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut signals = Signals::new()?;
+        if interactive {
+            return repl::run(session, &environment, args.prompt, stdin_is_terminal, signals).await;
+        }
+        for notice in session.notices() {
+            let _ = writeln!(io::stderr(), "rsagent: {notice}");
+        }
+        let prompt = join(args.prompt.as_deref().unwrap_or(""), &piped)
+            .context("there is no prompt. Give one: rsagent -p \"…\", or pipe text to it")?;
+        headless::run(&mut session, &prompt, args.output_format, &mut signals).await
+    })
+}
+
+/// Prompt and piped text; `None` when both are blank.
+fn join(prompt: &str, piped: &str) -> Option<String> {
+    match (prompt.trim().is_empty(), piped.trim().is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(prompt.to_owned()),
+        (true, false) => Some(piped.to_owned()),
+        (false, false) => Some(format!("{prompt}\n\n{piped}")),
+    }
+}
+
+fn read_stdin() -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    let length = io::stdin()
+        .take(STDIN_LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .context("cannot read standard input")?;
+    if length as u64 > STDIN_LIMIT {
+        anyhow::bail!(
+            "standard input is longer than {STDIN_LIMIT} bytes. Put it into a file and name the file"
+        );
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join;
+
+    #[test]
+    fn piped_text_comes_after_the_prompt() {
+        assert_eq!(join("a", "b"), Some("a\n\nb".into()));
+        assert_eq!(join("a", " \n"), Some("a".into()));
+        assert_eq!(join("", "b"), Some("b".into()));
+        assert_eq!(join(" ", ""), None);
+    }
+}

@@ -1,1 +1,16 @@
-//! Placeholder.
+//! What makes a loop a product: settings, prompt, memory, and the session that ties a model, tools,
+//! permissions and features together. One module is one feature; feature modules do not import one
+//! another. Must not know terminals or HTTP servers.
+//!
+//! This is the lowest crate that reads the environment; below it everything is passed in.
+
+pub mod environment;
+pub mod git;
+pub mod memory;
+pub mod prompt;
+pub mod session;
+pub mod settings;
+
+pub use environment::Environment;
+pub use session::{Session, SessionConfig, SessionError};
+pub use settings::Settings;

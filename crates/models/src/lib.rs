@@ -1,1 +1,15 @@
-//! Placeholder.
+//! How does a vendor speak? Dialects turn a [`kernel::ModelRequest`] into bytes on a wire and the
+//! bytes that come back into [`kernel::ModelEvent`]s; the registry knows who can be asked.
+//! Must not know tools, sessions, terminals, or the environment: everything arrives as data.
+
+pub mod anthropic;
+pub mod http;
+pub mod mock;
+pub mod registry;
+pub mod retry;
+pub mod sse;
+
+pub use http::NetConfig;
+pub use mock::{Mock, MockConfig};
+pub use registry::{Choice, Connection, RegistryError, Resolved, UserProvider, choose, connect};
+pub use retry::Retrying;

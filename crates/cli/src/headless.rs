@@ -1,0 +1,179 @@
+//! Owns `-p`: one prompt in, an answer, a result object or events out. Nothing but that goes to
+//! standard output. Must not know the terminal.
+
+use std::io::{self, Write};
+use std::time::Instant;
+
+use futures::StreamExt;
+use harness::Session;
+use kernel::{AgentEvent, Block, Level, TerminalReason};
+use serde_json::{Value, json};
+
+use crate::args::OutputFormat;
+use crate::exit::Exit;
+use crate::signals::Signals;
+
+/// Runs a prompt to its end.
+pub async fn run(
+    session: &mut Session,
+    prompt: &str,
+    format: OutputFormat,
+    signals: &mut Signals,
+) -> anyhow::Result<Exit> {
+    let started = Instant::now();
+    let mut record = Record::default();
+    let mut out = io::stdout().lock();
+    let mut signalled = None;
+    let mut events = session.prompt(prompt);
+    loop {
+        let event = tokio::select! {
+            event = events.next() => event,
+            signal = signals.next() => {
+                // The stream still ends with `terminal`, after every running tool has ended.
+                if signalled.replace(signal).is_some() {
+                    return Ok(signal.exit());
+                }
+                session.interrupter().cancel();
+                continue;
+            }
+        };
+        let Some(event) = event else { break };
+        if format == OutputFormat::Events {
+            let mut line = serde_json::to_vec(&event)?;
+            line.push(b'\n');
+            if let Some(exit) = lost_reader(out.write_all(&line).and_then(|()| out.flush()))? {
+                session.interrupter().cancel();
+                return Ok(exit);
+            }
+        } else {
+            explain(&event);
+        }
+        record.take(event);
+    }
+    let exit = signalled.map_or_else(|| record.exit(), |signal| signal.exit());
+    let written = match format {
+        OutputFormat::Events => Ok(()),
+        OutputFormat::Text => match record.answer.as_str() {
+            "" => Ok(()),
+            answer => writeln!(out, "{answer}"),
+        },
+        OutputFormat::Json => {
+            let result = record.result(session, started.elapsed().as_millis());
+            writeln!(out, "{result}")
+        }
+    };
+    Ok(lost_reader(written.and_then(|()| out.flush()))?.unwrap_or(exit))
+}
+
+/// A reader that has closed its end (`| head -1`) is no failure of ours.
+fn lost_reader(written: io::Result<()>) -> io::Result<Option<Exit>> {
+    match written {
+        Ok(()) => Ok(None),
+        Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => Ok(Some(Exit::BrokenPipe)),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Says on standard error what a person who waits wants to know.
+fn explain(event: &AgentEvent) {
+    match event {
+        AgentEvent::Notice { level: Level::Warning | Level::Error, text, .. } => {
+            say(text);
+        }
+        AgentEvent::Retry { reason, attempt, delay_ms, .. } => {
+            say(&format!("{reason}; attempt {attempt} in {:.1} s", *delay_ms as f64 / 1000.0));
+        }
+        AgentEvent::PermissionDenied { name, reason, .. } => {
+            say(&format!("{name} denied: {reason}"))
+        }
+        AgentEvent::Terminal { reason: TerminalReason::MaxTurns, .. } => {
+            say("stopped: the limit of turns is reached (--max-turns)");
+        }
+        AgentEvent::Subagent { event, .. } => explain(event),
+        _ => {}
+    }
+}
+
+fn say(text: &str) {
+    // Nobody may be listening to standard error either.
+    let _ = writeln!(io::stderr(), "rsagent: {}", crate::sanitize::sanitize(text));
+}
+
+/// What the result object is made of.
+#[derive(Default)]
+struct Record {
+    answer: String,
+    error: Option<String>,
+    turns: u32,
+    calls: Vec<(kernel::ToolUseId, Value)>,
+    denials: Vec<Value>,
+    end: Option<TerminalReason>,
+}
+
+impl Record {
+    fn take(&mut self, event: AgentEvent) {
+        match event {
+            AgentEvent::TurnStart { .. } => self.turns += 1,
+            AgentEvent::Assistant { message } => {
+                self.answer = message.text();
+                self.calls = message
+                    .content()
+                    .iter()
+                    .filter_map(|block| match block {
+                        Block::ToolUse { id, input, .. } => Some((id.clone(), input.clone())),
+                        _ => None,
+                    })
+                    .collect();
+            }
+            AgentEvent::PermissionDenied { id, name, .. } => {
+                let input = self.calls.iter().find(|(call, _)| *call == id).map(|(_, input)| input);
+                self.denials
+                    .push(json!({"tool_name": name, "tool_use_id": id, "tool_input": input}));
+            }
+            AgentEvent::Notice { level: Level::Error, text, .. } => self.error = Some(text),
+            AgentEvent::Terminal { reason, .. } => self.end = Some(reason),
+            _ => {}
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match self.end {
+            Some(TerminalReason::Completed) => Exit::Success,
+            Some(TerminalReason::Aborted) => Exit::Interrupted,
+            Some(
+                TerminalReason::Error
+                | TerminalReason::Refused
+                | TerminalReason::MaxTurns
+                | TerminalReason::Budget,
+            )
+            | None => Exit::Failure,
+        }
+    }
+
+    fn result(&self, session: &Session, duration_ms: u128) -> Value {
+        let subtype = match self.end {
+            Some(TerminalReason::Completed) => "success",
+            Some(TerminalReason::MaxTurns) => "error_max_turns",
+            Some(TerminalReason::Budget) => "error_max_budget_usd",
+            Some(TerminalReason::Error | TerminalReason::Refused | TerminalReason::Aborted)
+            | None => "error_during_execution",
+        };
+        let is_error = subtype != "success";
+        let result = match (&self.error, is_error) {
+            (Some(error), true) => error,
+            _ => &self.answer,
+        };
+        json!({
+            "type": "result",
+            "subtype": subtype,
+            "is_error": is_error,
+            "result": result,
+            "session_id": session.id(),
+            "num_turns": self.turns,
+            "duration_ms": u64::try_from(duration_ms).unwrap_or(u64::MAX),
+            "usage": session.usage(),
+            "total_cost_usd": null,
+            "permission_denials": self.denials,
+        })
+    }
+}

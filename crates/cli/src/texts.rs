@@ -1,0 +1,125 @@
+//! Owns what the interface says, in the language of the locale. The texts are data files with the
+//! same keys; must not know when they are said.
+
+use std::fmt::Display;
+
+use harness::Environment;
+use serde::Deserialize;
+
+/// Every text of the interface. A key that a file lacks or has too many is an error in a test.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Texts {
+    pub welcome: String,
+    pub mock_hint: String,
+    pub help_hint: String,
+    pub prompt: String,
+    pub help: String,
+    pub cleared: String,
+    pub mode_is: String,
+    pub model_is: String,
+    pub usage_is: String,
+    pub unknown_command: String,
+    pub leave_hint: String,
+    pub interrupting: String,
+    pub interrupted: String,
+    pub ask_title: String,
+    pub ask_reason: String,
+    pub ask_choices: String,
+    pub ask_choices_always: String,
+    pub ask_prompt: String,
+    pub denied: String,
+    pub retry: String,
+    pub retry_void: String,
+    pub compacted: String,
+    pub turn_usage: String,
+    pub max_turns: String,
+    pub refused: String,
+    pub budget: String,
+    pub failed: String,
+    pub more_lines: String,
+    pub bye: String,
+}
+
+const EN: &str = include_str!("texts/en.json");
+const ZH: &str = include_str!("texts/zh.json");
+
+impl Texts {
+    /// The texts for the locale of these surroundings: Chinese where it begins with `zh`.
+    pub fn of(environment: &Environment) -> anyhow::Result<Self> {
+        let locale = environment.first(&["LC_ALL", "LC_MESSAGES", "LANG"]);
+        let chinese = locale.is_some_and(|(_, value)| value.to_ascii_lowercase().starts_with("zh"));
+        Ok(serde_json::from_str(if chinese { ZH } else { EN })?)
+    }
+}
+
+/// Fills `{name}` places. Values are not looked into again.
+pub fn fill(template: &str, values: &[(&str, &dyn Display)]) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(open) = rest.find('{') {
+        let (before, from) = rest.split_at(open);
+        out.push_str(before);
+        let named = from.find('}').and_then(|close| {
+            let value = values.iter().find(|(name, _)| *name == &from[1..close])?;
+            Some((close, value.1))
+        });
+        match named {
+            Some((close, value)) => {
+                out.push_str(&value.to_string());
+                rest = &from[close + 1..];
+            }
+            None => {
+                out.push('{');
+                rest = &from[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn both_languages_have_every_text_with_the_same_places() {
+        let read = |text| serde_json::from_str::<BTreeMap<String, String>>(text).unwrap();
+        let (en, zh) = (read(EN), read(ZH));
+        assert_eq!(en.keys().collect::<Vec<_>>(), zh.keys().collect::<Vec<_>>());
+        let places = |text: &str| {
+            let mut names: Vec<String> = text
+                .split('{')
+                .skip(1)
+                .filter_map(|part| part.split_once('}').map(|(name, _)| name.to_owned()))
+                .collect();
+            names.sort();
+            names
+        };
+        for (key, text) in &en {
+            assert_eq!(places(text), places(&zh[key]), "{key}");
+        }
+        for text in [EN, ZH] {
+            serde_json::from_str::<Texts>(text).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_locale_decides() {
+        let of = |name: &str, value: &str| {
+            let environment = Environment::of([(name.into(), value.into())]);
+            Texts::of(&environment).unwrap().cleared
+        };
+        assert_eq!(of("LANG", "zh_CN.UTF-8"), "对话已清空。");
+        assert_eq!(of("LANG", "en_US.UTF-8"), "The conversation is forgotten.");
+        assert_eq!(of("NONE", ""), "The conversation is forgotten.");
+    }
+
+    #[test]
+    fn places_are_filled_once() {
+        let filled = fill("{a} {b} {a} {", &[("a", &"{b}"), ("b", &1)]);
+        assert_eq!(filled, "{b} 1 {b} {");
+    }
+}

@@ -1,0 +1,10 @@
+//! One module per way of using the binary.
+
+mod faults;
+mod headless;
+mod mock;
+mod outline;
+mod repl;
+mod screen;
+mod support;
+mod wire;

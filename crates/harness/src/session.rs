@@ -1,0 +1,314 @@
+//! Owns a session: a model, tools, permissions and features tied to one conversation, and the
+//! operations that an entry layer has on it. Must not know who shows its events or answers its
+//! questions.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kernel::compact::CompactPolicy;
+use kernel::query::{Meter, compact_now};
+use kernel::{
+    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extensions, Gate, Init, Limits,
+    Mode, Place, Prefix, QueryParams, Questions, SharedConversation, ToolPool, Usage, query,
+};
+use models::{Choice, Connection, RegistryError};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use crate::environment::Environment;
+use crate::settings::{FlagRules, Settings, SettingsError};
+use crate::{git, memory, prompt};
+
+/// Variables that set the compaction threshold, in tokens of messages.
+const THRESHOLD: [&str; 2] = ["RSAGENT_COMPACT_THRESHOLD", "MYAGENT_COMPACT_THRESHOLD"];
+
+/// What a session is opened with.
+#[derive(Debug, Clone, Default)]
+pub struct SessionConfig {
+    /// The surroundings.
+    pub environment: Environment,
+    /// The working folder; it is also the root of the workspace.
+    pub cwd: PathBuf,
+    /// Further folders of the workspace.
+    pub add_dirs: Vec<PathBuf>,
+    /// `--provider`.
+    pub provider: Option<String>,
+    /// `--model`.
+    pub model: Option<String>,
+    /// The permission mode.
+    pub mode: Mode,
+    /// Rules of the command line.
+    pub rules: FlagRules,
+    /// Bound of model calls per prompt.
+    pub max_turns: Option<u32>,
+    /// Text after the system prompt.
+    pub append_system: Option<String>,
+    /// Whether a person is there to be asked.
+    pub can_ask: bool,
+    /// Whether `terminal` events carry the final history.
+    pub report_messages: bool,
+}
+
+/// Why a session could not be opened or changed. Each says what to do.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// Settings.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// Provider or model.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// A folder that is not there.
+    #[error("cannot use folder {path}: {source}. Give a folder that exists")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A variable with a value that means nothing.
+    #[error("{name}={value} is not a number of tokens. Set a whole number or unset it")]
+    Variable {
+        /// The variable.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+}
+
+/// One conversation and what works on it. One prompt runs at a time.
+pub struct Session {
+    config: SessionConfig,
+    settings: Settings,
+    connection: Connection,
+    params: QueryParams,
+    questions: Option<Arc<Questions>>,
+    notices: Vec<String>,
+}
+
+impl Session {
+    /// Opens a session. Reads settings and memory; starts nothing and connects to nothing.
+    pub fn open(mut config: SessionConfig) -> Result<Self, SessionError> {
+        let environment = config.environment.clone();
+        let settings_file =
+            environment.settings_folder().map(|folder| folder.join("settings.json"));
+        let settings = match &settings_file {
+            Some(path) => Settings::load(path)?,
+            None => Settings::default(),
+        };
+        config.cwd = resolve(&config.cwd)?;
+        config.add_dirs = config
+            .add_dirs
+            .iter()
+            .map(|path| resolve(&config.cwd.join(path)))
+            .collect::<Result<_, _>>()?;
+        let rules = settings.rules(&config.rules, &tools::builtin_deny())?;
+        let connection =
+            connect(&config, &settings, config.provider.as_deref(), config.model.as_deref())?;
+        let extensions = extensions();
+        let pool = ToolPool::new(
+            tools::builtin(environment.variables()).into_iter().chain(extensions.tools()),
+        )
+        .filtered(|name| !rules.removes(name));
+        let questions = config.can_ask.then(Arc::<Questions>::default);
+        let gate = Gate::new(config.mode, rules, questions.clone());
+        let place = Place {
+            cwd: config.cwd.clone(),
+            roots: [config.cwd.clone()].into_iter().chain(config.add_dirs.clone()).collect(),
+            home: environment.home(),
+        };
+        let (prefix, notices) = assemble(&config, &pool);
+        let params = QueryParams {
+            model: connection.model.clone(),
+            model_id: connection.model_id.clone(),
+            max_tokens: connection.max_tokens,
+            conversation: SharedConversation::new(Conversation::new(prefix)),
+            limits: Limits {
+                max_turns: config.max_turns,
+                compact: policy(&environment, &connection)?,
+            },
+            meter: Meter::default(),
+            cancel: CancellationToken::new(),
+            init: Some(Init {
+                session_id: uuid::Uuid::new_v4().to_string(),
+                model: connection.model_id.clone(),
+                provider: connection.provider.clone(),
+                mode: config.mode,
+                tools: pool.names(),
+                cwd: config.cwd.clone(),
+                sandbox: "off".into(),
+            }),
+            prompt: Vec::new(),
+            origin: "person".into(),
+            report_messages: config.report_messages,
+            tools: pool,
+            gate,
+            extensions,
+            place: Arc::new(place),
+        };
+        Ok(Self { config, settings, connection, params, questions, notices })
+    }
+
+    /// Answers a prompt. The first stream of a session begins with `init`.
+    pub fn prompt(&mut self, text: &str) -> EventStream {
+        query(self.next(vec![Block::text(text)]))
+    }
+
+    /// Summarises the history now.
+    pub fn compact(&mut self) -> EventStream {
+        compact_now(self.next(Vec::new()))
+    }
+
+    fn next(&mut self, prompt: Vec<Block>) -> QueryParams {
+        self.params.cancel = CancellationToken::new();
+        QueryParams { prompt, ..self.params.clone() }
+    }
+
+    /// What interrupts the prompt that was started last.
+    pub fn interrupter(&self) -> CancellationToken {
+        self.params.cancel.clone()
+    }
+
+    /// Answers a permission question. `false` when it waits no more.
+    pub fn answer(&self, request_id: &str, answer: Answer) -> bool {
+        self.questions.as_ref().is_some_and(|questions| questions.answer(request_id, answer))
+    }
+
+    /// Forgets the conversation; memory files and the branch are read anew.
+    pub fn clear(&mut self) {
+        let (prefix, notices) = assemble(&self.config, &self.params.tools);
+        self.notices = notices;
+        let fresh = Draft { kind: EpochKind::Fresh, messages: Vec::new() };
+        // An empty history is always valid.
+        let _ = self.params.conversation.lock().open_epoch(fresh, Some(prefix));
+    }
+
+    /// The permission mode.
+    pub fn mode(&self) -> Mode {
+        self.params.gate.mode()
+    }
+
+    /// Changes the permission mode.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.params.gate.set_mode(mode);
+        if let Some(init) = &mut self.params.init {
+            init.mode = mode;
+        }
+    }
+
+    /// The provider's name and the model's id.
+    pub fn model(&self) -> (&str, &str) {
+        (&self.connection.provider, &self.connection.model_id)
+    }
+
+    /// Changes the model within the provider.
+    pub fn set_model(&mut self, model: &str) -> Result<(), SessionError> {
+        let provider = self.connection.provider.clone();
+        let connection = connect(&self.config, &self.settings, Some(&provider), Some(model))?;
+        self.params.limits.compact = policy(&self.config.environment, &connection)?;
+        self.params.model = connection.model.clone();
+        self.params.model_id = connection.model_id.clone();
+        self.params.max_tokens = connection.max_tokens;
+        if let Some(init) = &mut self.params.init {
+            init.model = connection.model_id.clone();
+        }
+        self.connection = connection;
+        Ok(())
+    }
+
+    /// Tokens of the session so far, subagents included.
+    pub fn usage(&self) -> Usage {
+        self.params.meter.total()
+    }
+
+    /// The working folder.
+    pub fn cwd(&self) -> &std::path::Path {
+        &self.config.cwd
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> &str {
+        self.params.init.as_ref().map_or("", |init| &init.session_id)
+    }
+
+    /// The system prompt as text, with the cache boundary marked.
+    pub fn system(&self) -> String {
+        prompt::show(&self.params.conversation.lock().prefix().system)
+    }
+
+    /// What did not go as it should while the session was opened.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+}
+
+/// The features of a session, in the order in which they are called. None is built in yet.
+fn extensions() -> Extensions {
+    Extensions::new(Vec::new())
+}
+
+fn connect(
+    config: &SessionConfig,
+    settings: &Settings,
+    provider: Option<&str>,
+    model: Option<&str>,
+) -> Result<Connection, RegistryError> {
+    let environment = &config.environment;
+    let providers = settings.providers.iter().map(|(name, provider)| models::UserProvider {
+        name: name.clone(),
+        dialect: provider.dialect.clone(),
+        base_url: provider.base_url.clone(),
+        api_key_env: provider.api_key_env.clone(),
+        model: provider.model.clone(),
+    });
+    let choice = Choice {
+        provider: provider.map(str::to_owned),
+        model: model.map(str::to_owned),
+        providers: providers.collect(),
+        variable: &|name| environment.get(name).map(str::to_owned),
+    };
+    models::connect(&choice, environment.network())
+}
+
+fn policy(
+    environment: &Environment,
+    connection: &Connection,
+) -> Result<CompactPolicy, SessionError> {
+    let threshold = environment
+        .first(&THRESHOLD)
+        .map(|(name, value)| {
+            value.trim().parse().map_err(|_| SessionError::Variable {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            })
+        })
+        .transpose()?;
+    Ok(CompactPolicy {
+        threshold,
+        window: connection.context_window,
+        reserve: u64::from(connection.max_tokens),
+    })
+}
+
+fn assemble(config: &SessionConfig, tools: &ToolPool) -> (Prefix, Vec<String>) {
+    let folder = config.environment.settings_folder();
+    let (memory, notices) = memory::load(folder.as_deref(), &config.cwd);
+    let memory: Vec<_> = memory.into_iter().map(|file| (file.path, file.text)).collect();
+    let system = prompt::assemble(prompt::Facts {
+        cwd: &config.cwd,
+        added: &config.add_dirs,
+        branch: git::branch(&config.cwd).as_deref(),
+        platform: std::env::consts::OS,
+        memory: &memory,
+        appended: config.append_system.as_deref(),
+    });
+    (Prefix::new(system, tools.specs()), notices)
+}
+
+fn resolve(path: &std::path::Path) -> Result<PathBuf, SessionError> {
+    let folder = path.canonicalize().and_then(|path| match path.is_dir() {
+        true => Ok(path),
+        false => Err(std::io::Error::from(std::io::ErrorKind::NotADirectory)),
+    });
+    folder.map_err(|source| SessionError::Folder { path: path.into(), source })
+}

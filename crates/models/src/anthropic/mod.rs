@@ -1,0 +1,199 @@
+//! Owns the Anthropic Messages dialect over HTTPS: who is called, and one call from request to
+//! answer. Must not know why a call is made, nor when it is made again.
+
+mod answer;
+mod blocks;
+mod decode;
+mod error;
+mod request;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures::stream;
+use kernel::{ErrorKind, Model, ModelError, ModelEvent, ModelEvents, ModelRequest};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{Client, Response, StatusCode, Url};
+
+pub use answer::Answer;
+pub use request::{CACHE_MARK, body};
+
+use crate::http::{Http, NetConfig, cause};
+
+/// The name under which messages keep the bytes of this dialect.
+pub const DIALECT: &str = "anthropic";
+
+const VERSION: &str = "2023-06-01";
+/// Of the body of an error, more than this is never of use.
+const ERROR_BODY: usize = 64 * 1024;
+/// How long the end of a body may take after the last event.
+const LINGER: Duration = Duration::from_millis(50);
+
+/// A key or token. It is never shown: not by `Debug`, not in an error.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// How a provider knows who calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Auth {
+    /// `x-api-key`.
+    Key(Secret),
+    /// `authorization: Bearer`.
+    Bearer(Secret),
+    /// Not at all, as servers on this machine.
+    Nothing,
+}
+
+/// One provider as a call sees it, with what errors need to name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// The provider's name.
+    pub provider: String,
+    /// The full address of the Messages endpoint.
+    pub url: Url,
+    /// How it knows us.
+    pub auth: Auth,
+    /// What to do about a missing or wrong key, as a sentence without its full stop.
+    pub key_hint: String,
+    /// Models that it is known to have.
+    pub models: Vec<String>,
+}
+
+/// A provider that speaks Anthropic Messages. One attempt per call.
+#[derive(Debug)]
+pub struct Anthropic {
+    site: Arc<Site>,
+    http: Arc<Http>,
+}
+
+impl Anthropic {
+    /// The provider at `site`, reached as `network` says.
+    pub fn new(site: Site, network: NetConfig) -> Self {
+        Self { site: Arc::new(site), http: Arc::new(Http::new(network)) }
+    }
+}
+
+impl Model for Anthropic {
+    fn stream(&self, request: ModelRequest) -> ModelEvents {
+        let call = Call {
+            site: self.site.clone(),
+            http: self.http.clone(),
+            events: VecDeque::new(),
+            state: State::Unsent(body(&request)),
+            model: request.model,
+        };
+        Box::pin(stream::unfold(call, |mut call| async move {
+            call.next().await.map(|event| (event, call))
+        }))
+    }
+}
+
+/// One call. Dropping it closes the connection or, in HTTP/2, the stream.
+struct Call {
+    site: Arc<Site>,
+    http: Arc<Http>,
+    model: String,
+    state: State,
+    events: VecDeque<ModelEvent>,
+}
+
+enum State {
+    Unsent(Vec<u8>),
+    Answering(Box<(Response, Answer)>),
+    /// What came before the error is passed on first.
+    Failed(ModelError),
+    Over,
+}
+
+impl Call {
+    async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(Ok(event));
+            }
+            let advanced = match std::mem::replace(&mut self.state, State::Over) {
+                State::Over => return None,
+                State::Failed(error) => return Some(Err(error)),
+                State::Unsent(body) => self.send(body).await,
+                State::Answering(answering) => self.read(answering).await,
+            };
+            self.state = advanced.unwrap_or_else(State::Failed);
+        }
+    }
+
+    async fn send(&self, body: Vec<u8>) -> Result<State, ModelError> {
+        let site = &self.site;
+        let client = self.http.client(&site.url).map_err(|fault| {
+            ModelError::new(ErrorKind::Invalid, fault)
+                .with_hint("Correct the proxy and certificate settings (HTTPS_PROXY, HTTP_PROXY, SSL_CERT_FILE, NODE_EXTRA_CA_CERTS)")
+        })?;
+        let sent = authorized(client, site, body)?.send().await;
+        let mut response = sent.map_err(|fault| error::unreachable(site, &fault))?;
+        if response.status() != StatusCode::OK {
+            // An error without its body is still an error.
+            let mut text = Vec::new();
+            while let Ok(Some(chunk)) = response.chunk().await {
+                text.extend_from_slice(&chunk);
+                if text.len() > ERROR_BODY {
+                    break;
+                }
+            }
+            let (status, headers) = (response.status().as_u16(), response.headers());
+            let now = SystemTime::now();
+            return Err(error::of_response(site, &self.model, status, headers, &text, now));
+        }
+        let content_type = response.headers().get(CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or("");
+        let answer = Answer::new(site.clone(), &self.model, content_type);
+        Ok(State::Answering(Box::new((response, answer))))
+    }
+
+    async fn read(&mut self, mut answering: Box<(Response, Answer)>) -> Result<State, ModelError> {
+        let (response, answer) = &mut *answering;
+        match response.chunk().await {
+            Ok(Some(bytes)) => answer.push(&bytes, &mut self.events)?,
+            Ok(None) => answer.finish(&mut self.events)?,
+            // A server that closes without ceremony after its last word has still said it.
+            Err(_) if answer.is_complete() => answer.finish(&mut self.events)?,
+            Err(fault) => return Err(error::cut(&self.site, Some(&cause(&fault)))),
+        }
+        if !matches!(self.events.back(), Some(ModelEvent::Stop(_))) {
+            return Ok(State::Answering(answering));
+        }
+        // A connection can serve the next call once its body has been read to the end, and the end
+        // comes with the last event or right after it.
+        let _ = tokio::time::timeout(LINGER, answering.0.chunk()).await;
+        Ok(State::Over)
+    }
+}
+
+fn authorized(
+    client: &Client,
+    site: &Site,
+    body: Vec<u8>,
+) -> Result<reqwest::RequestBuilder, ModelError> {
+    let request = client
+        .post(site.url.clone())
+        .header(CONTENT_TYPE, "application/json")
+        .header("anthropic-version", VERSION)
+        .body(body);
+    let (name, value) = match &site.auth {
+        Auth::Nothing => return Ok(request),
+        Auth::Key(Secret(key)) => ("x-api-key", key.clone()),
+        Auth::Bearer(Secret(token)) => (AUTHORIZATION.as_str(), format!("Bearer {token}")),
+    };
+    let mut value = HeaderValue::from_str(&value).map_err(|_| {
+        let text = format!("the key of {} holds characters that no key has", site.provider);
+        ModelError::new(ErrorKind::Auth, text).with_hint(site.key_hint.as_str())
+    })?;
+    value.set_sensitive(true);
+    Ok(request.header(name, value))
+}

@@ -1,0 +1,24 @@
+//! Tests of the crate as a whole: dialects against a server that speaks the real wire format, the
+//! registry, and the mock.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "models/answer.rs"]
+mod answer;
+#[path = "models/errors.rs"]
+mod errors;
+#[path = "models/mock.rs"]
+mod mock;
+#[path = "models/registry.rs"]
+mod registry;
+#[path = "models/request.rs"]
+mod request;
+#[path = "models/retry.rs"]
+mod retry;
+#[path = "models/server.rs"]
+mod server;
+#[path = "models/sse.rs"]
+mod sse;
+#[path = "models/support.rs"]
+mod support;
+#[path = "models/turns.rs"]
+mod turns;
