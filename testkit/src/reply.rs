@@ -133,8 +133,7 @@ fn pieces(block: &Value) -> (Value, Vec<Value>) {
         }
         "tool_use" => {
             let input = block["input"].to_string();
-            let deltas = halves(&input)
-                .map(|part| json!({"type": "input_json_delta", "partial_json": part}));
+            let deltas = halves(&input).map(|part| json!({"type": "input_json_delta", "partial_json": part}));
             let mut start = block.clone();
             start["input"] = json!({});
             (start, deltas.to_vec())

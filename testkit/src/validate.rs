@@ -14,9 +14,7 @@ pub fn request(body: &Value) -> Result<(), String> {
     pairs(messages)?;
     let marks = marks(body);
     if marks > 4 {
-        return Err(format!(
-            "A maximum of 4 blocks with cache_control may be provided. Found {marks}."
-        ));
+        return Err(format!("A maximum of 4 blocks with cache_control may be provided. Found {marks}."));
     }
     Ok(())
 }
@@ -34,18 +32,12 @@ fn pairs(messages: &[Value]) -> Result<(), String> {
         let mut calls = Vec::new();
         for block in &blocks {
             match block["type"].as_str() {
-                Some("text")
-                    if block["text"].as_str().is_none_or(|text| text.trim().is_empty()) =>
-                {
-                    return Err(format!(
-                        "messages.{number}: text content blocks must be non-empty"
-                    ));
+                Some("text") if block["text"].as_str().is_none_or(|text| text.trim().is_empty()) => {
+                    return Err(format!("messages.{number}: text content blocks must be non-empty"));
                 }
                 Some("tool_result") => {
                     if other {
-                        return Err(format!(
-                            "messages.{number}: tool_result blocks must come first"
-                        ));
+                        return Err(format!("messages.{number}: tool_result blocks must come first"));
                     }
                     answered.push(block["tool_use_id"].as_str().unwrap_or(""));
                 }
@@ -66,9 +58,7 @@ fn pairs(messages: &[Value]) -> Result<(), String> {
             }
         }
         if let Some(id) = answered.iter().find(|id| !open.contains(id)) {
-            return Err(format!(
-                "messages.{number}: unexpected `tool_use_id` found in `tool_result` blocks: {id}"
-            ));
+            return Err(format!("messages.{number}: unexpected `tool_use_id` found in `tool_result` blocks: {id}"));
         }
         let unique: HashSet<&&str> = answered.iter().collect();
         if unique.len() != open.len() || answered.len() != open.len() {
@@ -92,9 +82,7 @@ fn blocks(message: &Value) -> Option<Vec<&Value>> {
 fn marks(value: &Value) -> usize {
     match value {
         Value::Array(items) => items.iter().map(marks).sum(),
-        Value::Object(map) => {
-            usize::from(map.contains_key("cache_control")) + map.values().map(marks).sum::<usize>()
-        }
+        Value::Object(map) => usize::from(map.contains_key("cache_control")) + map.values().map(marks).sum::<usize>(),
         _ => 0,
     }
 }

@@ -12,17 +12,13 @@ const RUNS: usize = 200;
 /// Prints median and 95th percentile of each command.
 pub fn start_up(root: &Path) -> Result<(), String> {
     step(root, &["build", "--release", "--package", "cli"])?;
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let binary = target.join("release").join("rsagent");
     let binary = binary.to_string_lossy().into_owned();
     let commands: [(&str, &[&str]); 3] = [
         ("/bin/true", &["/bin/true"]),
         ("rsagent --version", &[&binary, "--version"]),
-        (
-            "rsagent -p, mock reads a file",
-            &[&binary, "--provider", "mock", "-p", "read Cargo.toml"],
-        ),
+        ("rsagent -p, mock reads a file", &[&binary, "--provider", "mock", "-p", "read Cargo.toml"]),
     ];
     println!("{:32} {:>10} {:>10}   ({RUNS} runs each, interleaved)", "", "median", "p95");
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); commands.len()];

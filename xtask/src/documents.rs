@@ -14,8 +14,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
     let crates = folder_names(&root.join("crates"))?;
     let dependencies = dependencies(root)?;
     let events = variants(&read(root, "crates/kernel/src/event.rs")?, "pub enum AgentEvent {");
-    let tools =
-        quoted_after(&read_all(&root.join("crates/tools/src"))?, "const NAME: &'static str = ");
+    let tools = quoted_after(&read_all(&root.join("crates/tools/src"))?, "const NAME: &'static str = ");
     let commands = command_names(&read(root, "crates/cli/src/repl/commands.rs")?);
     let modules = kernel_modules(&read(root, "crates/kernel/src/lib.rs")?);
 

@@ -83,6 +83,7 @@ impl Args {
     }
 }
 
-fn mode(text: &str) -> Result<Mode, String> {
-    text.parse()
+/// Reads the name of a mode.
+pub fn mode(text: &str) -> Result<Mode, String> {
+    text.parse().map_err(|_| format!("unknown mode `{text}`; use default, acceptEdits, plan or bypassPermissions"))
 }

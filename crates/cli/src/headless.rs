@@ -83,9 +83,7 @@ fn explain(event: &AgentEvent) {
         AgentEvent::Retry { reason, attempt, delay_ms, .. } => {
             say(&format!("{reason}; attempt {attempt} in {:.1} s", *delay_ms as f64 / 1000.0));
         }
-        AgentEvent::PermissionDenied { name, reason, .. } => {
-            say(&format!("{name} denied: {reason}"))
-        }
+        AgentEvent::PermissionDenied { name, reason, .. } => say(&format!("{name} denied: {reason}")),
         AgentEvent::Terminal { reason: TerminalReason::MaxTurns, .. } => {
             say("stopped: the limit of turns is reached (--max-turns)");
         }
@@ -117,7 +115,7 @@ impl Record {
             AgentEvent::Assistant { message } => {
                 self.answer = message.text();
                 self.calls = message
-                    .content()
+                    .content
                     .iter()
                     .filter_map(|block| match block {
                         Block::ToolUse { id, input, .. } => Some((id.clone(), input.clone())),
@@ -127,8 +125,7 @@ impl Record {
             }
             AgentEvent::PermissionDenied { id, name, .. } => {
                 let input = self.calls.iter().find(|(call, _)| *call == id).map(|(_, input)| input);
-                self.denials
-                    .push(json!({"tool_name": name, "tool_use_id": id, "tool_input": input}));
+                self.denials.push(json!({"tool_name": name, "tool_use_id": id, "tool_input": input}));
             }
             AgentEvent::Notice { level: Level::Error, text, .. } => self.error = Some(text),
             AgentEvent::Terminal { reason, .. } => self.end = Some(reason),
@@ -141,10 +138,7 @@ impl Record {
             Some(TerminalReason::Completed) => Exit::Success,
             Some(TerminalReason::Aborted) => Exit::Interrupted,
             Some(
-                TerminalReason::Error
-                | TerminalReason::Refused
-                | TerminalReason::MaxTurns
-                | TerminalReason::Budget,
+                TerminalReason::Error | TerminalReason::Refused | TerminalReason::MaxTurns | TerminalReason::Budget,
             )
             | None => Exit::Failure,
         }
@@ -155,8 +149,9 @@ impl Record {
             Some(TerminalReason::Completed) => "success",
             Some(TerminalReason::MaxTurns) => "error_max_turns",
             Some(TerminalReason::Budget) => "error_max_budget_usd",
-            Some(TerminalReason::Error | TerminalReason::Refused | TerminalReason::Aborted)
-            | None => "error_during_execution",
+            Some(TerminalReason::Error | TerminalReason::Refused | TerminalReason::Aborted) | None => {
+                "error_during_execution"
+            }
         };
         let is_error = subtype != "success";
         let result = match (&self.error, is_error) {

@@ -42,8 +42,7 @@ fn run(args: Args) -> anyhow::Result<Exit> {
     let interactive = args.interactive || !(args.print || args.show_system) && stdin_is_terminal;
     let mut session = Session::open(SessionConfig {
         environment: environment.clone(),
-        cwd: std::env::current_dir()
-            .context("the working folder is gone; go to one that exists")?,
+        cwd: std::env::current_dir().context("the working folder is gone; go to one that exists")?,
         add_dirs: args.add_dir.clone(),
         provider: args.provider.clone(),
         model: args.model.clone(),
@@ -90,14 +89,9 @@ fn join(prompt: &str, piped: &str) -> Option<String> {
 
 fn read_stdin() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    let length = io::stdin()
-        .take(STDIN_LIMIT + 1)
-        .read_to_end(&mut bytes)
-        .context("cannot read standard input")?;
+    let length = io::stdin().take(STDIN_LIMIT + 1).read_to_end(&mut bytes).context("cannot read standard input")?;
     if length as u64 > STDIN_LIMIT {
-        anyhow::bail!(
-            "standard input is longer than {STDIN_LIMIT} bytes. Put it into a file and name the file"
-        );
+        anyhow::bail!("standard input is longer than {STDIN_LIMIT} bytes. Put it into a file and name the file");
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

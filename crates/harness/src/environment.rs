@@ -52,9 +52,7 @@ impl Environment {
 
     /// Proxies and extra certificates.
     pub fn network(&self) -> NetConfig {
-        let either = |upper: &str, lower: &str| {
-            self.get(upper).or_else(|| self.get(lower)).map(str::to_owned)
-        };
+        let either = |upper: &str, lower: &str| self.get(upper).or_else(|| self.get(lower)).map(str::to_owned);
         let files = ["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"];
         NetConfig {
             https_proxy: either("HTTPS_PROXY", "https_proxy"),
@@ -71,11 +69,8 @@ mod tests {
 
     #[test]
     fn empty_variables_count_as_unset() {
-        let environment = Environment::of([
-            ("A".into(), "".into()),
-            ("B".into(), "b".into()),
-            ("HOME".into(), "/h".into()),
-        ]);
+        let environment =
+            Environment::of([("A".into(), "".into()), ("B".into(), "b".into()), ("HOME".into(), "/h".into())]);
         assert_eq!(environment.get("A"), None);
         assert_eq!(environment.first(&["A", "B"]), Some(("B", "b")));
         assert_eq!(environment.settings_folder(), Some(PathBuf::from("/h/.rsagent")));

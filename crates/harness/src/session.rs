@@ -8,8 +8,8 @@ use std::sync::Arc;
 use kernel::compact::CompactPolicy;
 use kernel::query::{Meter, compact_now};
 use kernel::{
-    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extensions, Gate, Init, Limits,
-    Mode, Place, Prefix, QueryParams, Questions, SharedConversation, ToolPool, Usage, query,
+    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extensions, Gate, Init, Limits, Mode, Place, Prefix,
+    QueryParams, Questions, SharedConversation, ToolPool, Usage, query,
 };
 use models::{Choice, Connection, RegistryError};
 use thiserror::Error;
@@ -90,24 +90,21 @@ impl Session {
     /// Opens a session. Reads settings and memory; starts nothing and connects to nothing.
     pub fn open(mut config: SessionConfig) -> Result<Self, SessionError> {
         let environment = config.environment.clone();
-        let settings_file =
-            environment.settings_folder().map(|folder| folder.join("settings.json"));
+        let settings_file = environment.settings_folder().map(|folder| folder.join("settings.json"));
         let settings = match &settings_file {
             Some(path) => Settings::load(path)?,
             None => Settings::default(),
         };
         config.cwd = resolve(&config.cwd)?;
-        config.add_dirs = config
-            .add_dirs
-            .iter()
-            .map(|path| resolve(&config.cwd.join(path)))
-            .collect::<Result<_, _>>()?;
+        config.add_dirs =
+            config.add_dirs.iter().map(|path| resolve(&config.cwd.join(path))).collect::<Result<_, _>>()?;
         let rules = settings.rules(&config.rules, &tools::builtin_deny())?;
-        let connection =
-            connect(&config, &settings, config.provider.as_deref(), config.model.as_deref())?;
+        let connection = connect(&config, &settings, config.provider.as_deref(), config.model.as_deref())?;
         let extensions = extensions();
         let pool = ToolPool::new(
-            tools::builtin(environment.variables()).into_iter().chain(extensions.tools()),
+            tools::builtin(environment.variables())
+                .into_iter()
+                .chain(extensions.iter().flat_map(|feature| feature.tools())),
         )
         .filtered(|name| !rules.removes(name));
         let questions = config.can_ask.then(Arc::<Questions>::default);
@@ -123,13 +120,10 @@ impl Session {
             model_id: connection.model_id.clone(),
             max_tokens: connection.max_tokens,
             conversation: SharedConversation::new(Conversation::new(prefix)),
-            limits: Limits {
-                max_turns: config.max_turns,
-                compact: policy(&environment, &connection)?,
-            },
+            limits: Limits { max_turns: config.max_turns, compact: policy(&environment, &connection)? },
             meter: Meter::default(),
             cancel: CancellationToken::new(),
-            init: Some(Init {
+            init: Init {
                 session_id: uuid::Uuid::new_v4().to_string(),
                 model: connection.model_id.clone(),
                 provider: connection.provider.clone(),
@@ -137,7 +131,8 @@ impl Session {
                 tools: pool.names(),
                 cwd: config.cwd.clone(),
                 sandbox: "off".into(),
-            }),
+            },
+            announce: true,
             prompt: Vec::new(),
             origin: "person".into(),
             report_messages: config.report_messages,
@@ -151,7 +146,9 @@ impl Session {
 
     /// Answers a prompt. The first stream of a session begins with `init`.
     pub fn prompt(&mut self, text: &str) -> EventStream {
-        query(self.next(vec![Block::text(text)]))
+        let params = self.next(vec![Block::text(text)]);
+        self.params.announce = false;
+        query(params)
     }
 
     /// Summarises the history now.
@@ -191,9 +188,7 @@ impl Session {
     /// Changes the permission mode.
     pub fn set_mode(&mut self, mode: Mode) {
         self.params.gate.set_mode(mode);
-        if let Some(init) = &mut self.params.init {
-            init.mode = mode;
-        }
+        self.params.init.mode = mode;
     }
 
     /// The provider's name and the model's id.
@@ -209,9 +204,7 @@ impl Session {
         self.params.model = connection.model.clone();
         self.params.model_id = connection.model_id.clone();
         self.params.max_tokens = connection.max_tokens;
-        if let Some(init) = &mut self.params.init {
-            init.model = connection.model_id.clone();
-        }
+        self.params.init.model = connection.model_id.clone();
         self.connection = connection;
         Ok(())
     }
@@ -228,7 +221,7 @@ impl Session {
 
     /// The session's id.
     pub fn id(&self) -> &str {
-        self.params.init.as_ref().map_or("", |init| &init.session_id)
+        &self.params.init.session_id
     }
 
     /// The system prompt as text, with the cache boundary marked.
@@ -270,24 +263,14 @@ fn connect(
     models::connect(&choice, environment.network())
 }
 
-fn policy(
-    environment: &Environment,
-    connection: &Connection,
-) -> Result<CompactPolicy, SessionError> {
+fn policy(environment: &Environment, connection: &Connection) -> Result<CompactPolicy, SessionError> {
     let threshold = environment
         .first(&THRESHOLD)
         .map(|(name, value)| {
-            value.trim().parse().map_err(|_| SessionError::Variable {
-                name: name.to_owned(),
-                value: value.to_owned(),
-            })
+            value.trim().parse().map_err(|_| SessionError::Variable { name: name.to_owned(), value: value.to_owned() })
         })
         .transpose()?;
-    Ok(CompactPolicy {
-        threshold,
-        window: connection.context_window,
-        reserve: u64::from(connection.max_tokens),
-    })
+    Ok(CompactPolicy { threshold, window: connection.context_window, reserve: u64::from(connection.max_tokens) })
 }
 
 fn assemble(config: &SessionConfig, tools: &ToolPool) -> (Prefix, Vec<String>) {

@@ -110,13 +110,9 @@ impl Settings {
     /// The rules in force: the user's, those of flags, and the built-in deny list.
     pub fn rules(&self, flags: &FlagRules, builtin_deny: &[&str]) -> Result<Rules, SettingsError> {
         let own = &self.permissions;
-        let user =
-            |key: &str, list: &[String]| parse(list, Origin::User, &format!("permissions.{key}"));
-        let mut rules = Rules {
-            allow: user("allow", &own.allow)?,
-            ask: user("ask", &own.ask)?,
-            deny: user("deny", &own.deny)?,
-        };
+        let user = |key: &str, list: &[String]| parse(list, Origin::User, &format!("permissions.{key}"));
+        let mut rules =
+            Rules { allow: user("allow", &own.allow)?, ask: user("ask", &own.ask)?, deny: user("deny", &own.deny)? };
         rules.allow.extend(parse(&flags.allow, Origin::Flag, "--allowed-tools")?);
         rules.deny.extend(parse(&flags.deny, Origin::Flag, "--disallowed-tools")?);
         rules.deny.extend(match &own.builtin_deny {
@@ -136,17 +132,10 @@ pub struct FlagRules {
     pub deny: Vec<String>,
 }
 
-fn parse<T: AsRef<str>>(
-    list: &[T],
-    origin: Origin,
-    place: &str,
-) -> Result<Vec<Rule>, SettingsError> {
+fn parse<T: AsRef<str>>(list: &[T], origin: Origin, place: &str) -> Result<Vec<Rule>, SettingsError> {
     let rules = list.iter().flat_map(|text| split_rules(text.as_ref()));
     rules
-        .map(|text| {
-            Rule::parse(text, origin)
-                .map_err(|fault| SettingsError::Rule { place: place.to_owned(), fault })
-        })
+        .map(|text| Rule::parse(text, origin).map_err(|fault| SettingsError::Rule { place: place.to_owned(), fault }))
         .collect()
 }
 
@@ -224,10 +213,7 @@ mod tests {
             load("{\n  \"providers\": 3\n}").unwrap_err(),
             "FILE:2:16: invalid type: integer `3`, expected a map. Correct the file or remove it"
         );
-        assert_eq!(
-            load("{\"a\": }").unwrap_err(),
-            "FILE:1:7: expected value. Correct the file or remove it"
-        );
+        assert_eq!(load("{\"a\": }").unwrap_err(), "FILE:1:7: expected value. Correct the file or remove it");
     }
 
     #[test]
@@ -240,12 +226,9 @@ mod tests {
             },
             ..Settings::default()
         };
-        let flags =
-            FlagRules { allow: vec!["Read,Bash(a, b) Write".into()], deny: vec!["Agent".into()] };
+        let flags = FlagRules { allow: vec!["Read,Bash(a, b) Write".into()], deny: vec!["Agent".into()] };
         let rules = settings.rules(&flags, &["Bash(rm -rf *)"]).unwrap();
-        let shown = |list: &[Rule]| {
-            list.iter().map(|rule| format!("{rule} | {}", rule.origin)).collect::<Vec<_>>()
-        };
+        let shown = |list: &[Rule]| list.iter().map(|rule| format!("{rule} | {}", rule.origin)).collect::<Vec<_>>();
         assert_eq!(
             shown(&rules.allow),
             [
@@ -257,18 +240,11 @@ mod tests {
         );
         assert_eq!(
             shown(&rules.deny),
-            [
-                "Read(.env) | user settings",
-                "Agent | command line",
-                "Bash(rm -rf *) | built-in list"
-            ]
+            ["Read(.env) | user settings", "Agent | command line", "Bash(rm -rf *) | built-in list"]
         );
         let none = Permissions { builtin_deny: Some(Vec::new()), ..Permissions::default() };
         let settings = Settings { permissions: none, ..Settings::default() };
-        assert_eq!(
-            settings.rules(&FlagRules::default(), &["Bash(rm -rf *)"]).unwrap(),
-            Rules::default()
-        );
+        assert_eq!(settings.rules(&FlagRules::default(), &["Bash(rm -rf *)"]).unwrap(), Rules::default());
     }
 
     #[test]

@@ -4,12 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use crate::conversation::{Draft, EpochKind};
-use crate::event::AgentEvent;
-use crate::message::{Block, Message, Role};
-use crate::query::{QueryParams, count};
-use crate::subagent::Scope;
-use crate::turn::{Answered, Audience, ask, request};
+use crate::*;
 
 const PROMPT: &str = include_str!("summarize.md");
 /// Threshold where the context window is not known, in tokens of messages.
@@ -37,58 +32,61 @@ impl CompactPolicy {
 }
 
 fn threshold(params: &QueryParams) -> u64 {
-    let fixed = params.conversation.lock().prefix().tokens();
-    params.limits.compact.threshold(fixed)
+    params.limits.compact.threshold(params.conversation.lock().prefix().tokens())
+}
+
+/// Whether history is over the threshold.
+pub(crate) fn is_over(params: &QueryParams) -> bool {
+    threshold(params) < params.conversation.lock().tokens()
 }
 
 /// Whether history is over the threshold and has a part that a summary could replace.
 pub(crate) fn is_due(params: &QueryParams) -> bool {
     let threshold = threshold(params);
     let conversation = params.conversation.lock();
-    conversation.tokens() > threshold && boundary(&conversation.messages(), threshold).is_some()
+    // What cannot get much smaller must not be summarised at every turn.
+    let due = threshold.max(conversation.floor() + threshold / 4);
+    conversation.tokens() > due && boundary(&conversation.messages(), threshold).is_some()
 }
 
 /// Opens a summary epoch. On an error history is as it was; `None` means interrupted.
-pub(crate) async fn compact(
-    params: &QueryParams,
-    scope: &Scope,
-    kind: &str,
-) -> Result<(), Option<String>> {
+pub(crate) async fn compact(scope: &Scope, kind: &str) -> Result<(), Option<String>> {
+    let params = &scope.params;
     let threshold = threshold(params);
-    params.conversation.lock().append(Vec::new());
     let mut request = request(params);
     let messages = request.messages.clone();
     let Some(cut) = boundary(&messages, threshold) else {
         return Err(Some("nothing to compact yet".into()));
     };
     request.extra = Some(Arc::new(Message::user(PROMPT)));
-    let summary = match ask(params, &scope.outlet, request, Audience::Nobody).await {
-        Answered::Whole { blocks, usage, .. } => {
-            count(params, scope, usage).await;
-            Message::new(Role::Assistant, blocks).text()
-        }
+    let (blocks, stop, usage) = match ask(scope, request, Audience::Nobody).await {
+        Answered::Whole { blocks, stop, usage } => (blocks, stop, usage),
         Answered::Failed(error) => return Err(Some(format!("compaction failed: {error}"))),
         Answered::Aborted { .. } => return Err(None),
     };
-    if summary.trim().is_empty() {
-        return Err(Some("compaction failed: the model wrote no summary".into()));
+    count(scope, usage).await;
+    let summary = Message::new(Role::Assistant, blocks).text();
+    let whole = matches!(stop, StopReason::EndTurn | StopReason::Other(_));
+    if !whole || summary.trim().is_empty() {
+        return Err(Some("compaction failed: the model wrote no whole summary".into()));
     }
-    let compacted = {
-        let mut conversation = params.conversation.lock();
+    if params.cancel.is_cancelled() {
+        return Err(None);
+    }
+    let pins = params.extensions.iter().flat_map(|feature| feature.pins());
+    let first = first_message(&summary, pins, params.conversation.lock().asked(), &messages[cut..]);
+    let draft = Draft { kind: EpochKind::Summary, messages: vec![first] };
+    open_epoch(scope, draft, kind).await.map_err(|fault| Some(format!("compaction failed: {fault}")))
+}
+
+/// Opens an epoch and says so.
+pub(crate) async fn open_epoch(scope: &Scope, draft: Draft, kind: &str) -> Result<(), Fault> {
+    let (tokens_before, tokens_after) = {
+        let mut conversation = scope.params.conversation.lock();
         let before = conversation.tokens();
-        let first = first_message(
-            &summary,
-            &params.extensions.pins(),
-            conversation.request(),
-            &messages[cut..],
-        );
-        let draft = Draft { kind: EpochKind::Summary, messages: vec![first] };
-        conversation
-            .open_epoch(draft, None)
-            .map(|()| (before, conversation.tokens()))
-            .map_err(|fault| Some(format!("compaction failed: {fault}")))
+        conversation.open_epoch(draft, None)?;
+        (before, conversation.tokens())
     };
-    let (tokens_before, tokens_after) = compacted?;
     let event = AgentEvent::Compact { kind: kind.to_owned(), tokens_before, tokens_after };
     scope.outlet.send(event).await;
     Ok(())
@@ -100,7 +98,7 @@ pub(crate) async fn compact(
 fn boundary(messages: &[Arc<Message>], threshold: u64) -> Option<usize> {
     let fits = |cut: usize| {
         let kept: usize = messages[cut..].iter().map(|message| message.weight()).sum();
-        (kept as u64 / 4) < threshold / 2
+        kept == 0 || (kept as u64 / 4) < threshold / 2
     };
     let request = messages.iter().rposition(|message| message.is_plain_user());
     if let Some(cut) = request.filter(|cut| *cut > 0 && fits(*cut)) {
@@ -111,11 +109,9 @@ fn boundary(messages: &[Arc<Message>], threshold: u64) -> Option<usize> {
 
 /// Whether nothing is open after this message.
 fn ends_round(message: &Message) -> bool {
-    match message.role() {
+    match message.role {
         Role::User => !message.is_plain_user(),
-        Role::Assistant => {
-            !message.content().iter().any(|block| matches!(block, Block::ToolUse { .. }))
-        }
+        Role::Assistant => message.tool_uses().next().is_none(),
     }
 }
 
@@ -123,7 +119,7 @@ fn ends_round(message: &Message) -> bool {
 /// the kept tail as text, since calls and thinking are only valid where they were made.
 fn first_message(
     summary: &str,
-    pins: &[String],
+    pins: impl Iterator<Item = String>,
     newest: &[Block],
     tail: &[Arc<Message>],
 ) -> Message {
@@ -131,28 +127,25 @@ fn first_message(
         "The conversation so far was summarised to save room.\n\n<summary>\n{}\n</summary>",
         summary.trim()
     ))];
-    blocks.extend(pins.iter().map(Block::text));
+    blocks.extend(pins.map(Block::text).filter(|pin| !pin.is_blank()));
     if !newest.is_empty() {
         blocks.push(Block::text("The user's newest request, verbatim:"));
         blocks.extend(newest.iter().cloned());
     }
     // The tail may begin with the request itself; it has just been given.
-    let tail = match tail.first() {
-        Some(first) if first.content().ends_with(newest) => &tail[1..],
-        _ => tail,
-    };
+    let given =
+        |first: &&Arc<Message>| !newest.is_empty() && first.role == Role::User && first.content.ends_with(newest);
+    let tail = if tail.first().is_some_and(|first| given(&first)) { &tail[1..] } else { tail };
     let rendered = render(tail);
     if !rendered.is_empty() {
-        blocks.push(Block::text(format!(
-            "The last messages, as text. Go on from here:\n\n{rendered}"
-        )));
+        blocks.push(Block::text(format!("The last messages, as text. Go on from here:\n\n{rendered}")));
     }
     Message::new(Role::User, blocks)
 }
 
 fn render(messages: &[Arc<Message>]) -> String {
     let mut out = String::new();
-    for block in messages.iter().flat_map(|message| message.content()) {
+    for block in messages.iter().flat_map(|message| &message.content) {
         let _ = match block {
             Block::Text { text, .. } => writeln!(out, "{text}\n"),
             Block::ToolUse { name, input, .. } => writeln!(out, "[called {name} with {input}]\n"),

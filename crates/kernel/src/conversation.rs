@@ -6,13 +6,11 @@
 //! unique; nothing that was sent is ever edited. A change of what is sent opens a new epoch.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use thiserror::Error;
 
-use crate::message::{Block, Encoded, Memo, Message, Role, ToolUseId};
-use crate::model::Usage;
-use crate::tool::{ResultContent, ToolSpec};
+use crate::*;
 
 /// One block of the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +28,8 @@ pub struct Prefix {
     pub system: Vec<SystemBlock>,
     /// What the model knows of the tools.
     pub tools: Vec<ToolSpec>,
-    memo: Memo,
+    /// What dialects serialised.
+    pub memo: Memo,
 }
 
 impl Prefix {
@@ -39,28 +38,11 @@ impl Prefix {
         Self { system, tools, memo: Memo::default() }
     }
 
-    /// The serialised form in `dialect`, made by `encode` once.
-    pub fn encoded(
-        &self,
-        dialect: &'static str,
-        encode: impl FnOnce(&Self) -> Encoded,
-    ) -> Arc<Encoded> {
-        self.memo.get(dialect, || encode(self))
-    }
-
     /// An estimate of its size in tokens: bytes / 4.
     pub fn tokens(&self) -> u64 {
-        let system: usize = self.system.iter().map(|block| block.text.len()).sum();
-        let tools: usize = self
-            .tools
-            .iter()
-            .map(|tool| {
-                tool.name.len()
-                    + tool.description.len()
-                    + crate::message::value_weight(&tool.input_schema)
-            })
-            .sum();
-        ((system + tools) / 4) as u64
+        let system = self.system.iter().map(|block| block.text.len());
+        let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + value_weight(&tool.input_schema);
+        (system.chain(self.tools.iter().map(tool)).sum::<usize>() / 4) as u64
     }
 }
 
@@ -101,30 +83,21 @@ pub enum Fault {
         /// Estimated tokens of the draft.
         after: u64,
     },
-    /// The first message must be the user's.
-    #[error("message {0}: a history starts with a message of the user")]
-    Start(usize),
-    /// A blank text block.
-    #[error("message {0}: a text block is blank")]
-    Blank(usize),
-    /// A call without its result, or the other way round.
-    #[error("message {0}: tool call {1} and its result do not pair up")]
-    Unpaired(usize, ToolUseId),
-    /// Two calls with one id.
-    #[error("message {0}: tool call id {1} is used twice")]
-    Twice(usize, ToolUseId),
+    /// A message breaks a rule of the APIs.
+    #[error("message {number}: {rule}")]
+    Broken {
+        /// Its place in the history, from 0.
+        number: usize,
+        /// The rule.
+        rule: &'static str,
+    },
 }
 
-/// The round of the last assistant message: its calls, each with its result once that is known.
-#[derive(Debug)]
-struct Round(Vec<(ToolUseId, Option<Block>)>);
+/// A call of the last assistant message, with its result once that is known.
+type Open = (ToolUseId, Option<Block>);
 
-fn result_block((id, result): &(ToolUseId, Option<Block>)) -> Block {
-    result.clone().unwrap_or_else(|| Block::ToolResult {
-        tool_use_id: id.clone(),
-        content: ResultContent::Text(INTERRUPTED.into()),
-        is_error: true,
-    })
+fn result_block((id, result): &Open) -> Block {
+    result.clone().unwrap_or_else(|| Block::result(id.clone(), ResultContent::Text(INTERRUPTED.into()), true))
 }
 
 /// The text of a result that nobody gave.
@@ -135,13 +108,18 @@ pub const INTERRUPTED: &str = "Error: interrupted before it finished; its effect
 pub struct Conversation {
     prefix: Arc<Prefix>,
     messages: Arc<Vec<Arc<Message>>>,
-    round: Option<Round>,
+    /// The open round; empty where none is open.
+    round: Vec<Open>,
     /// Every call id of the session: renamed ids must not meet an old one, in any epoch.
     ids: HashSet<ToolUseId>,
-    /// Tokens of the first `.1` messages, as the API counted them.
-    measured: (u64, usize),
+    /// Tokens of the messages up to the last answer that the API counted.
+    measured: u64,
+    /// Bytes of the messages after it.
+    unmeasured: usize,
     /// What was last asked for, carried verbatim through every summary.
-    request: Vec<Block>,
+    asked: Vec<Block>,
+    /// Tokens with which the last summary left the history.
+    floor: u64,
 }
 
 impl Conversation {
@@ -150,10 +128,12 @@ impl Conversation {
         Self {
             prefix: Arc::new(prefix),
             messages: Arc::default(),
-            round: None,
+            round: Vec::new(),
             ids: HashSet::new(),
-            measured: (0, 0),
-            request: Vec::new(),
+            measured: 0,
+            unmeasured: 0,
+            asked: Vec::new(),
+            floor: 0,
         }
     }
 
@@ -170,131 +150,143 @@ impl Conversation {
     /// The history as it would be sent now: with the results of an open round.
     pub fn history(&self) -> Arc<Vec<Arc<Message>>> {
         let mut messages = self.messages.clone();
-        if let Some(round) = &self.round {
-            let results = round.0.iter().map(result_block).collect();
+        if !self.round.is_empty() {
+            let results = self.round.iter().map(result_block).collect();
             Arc::make_mut(&mut messages).push(Arc::new(Message::new(Role::User, results)));
         }
         messages
     }
 
     /// What was last asked for.
-    pub fn request(&self) -> &[Block] {
-        &self.request
+    pub fn asked(&self) -> &[Block] {
+        &self.asked
     }
 
-    /// Takes a request of a person or a program. An open round is closed in the same message,
-    /// results first. Errors when nothing but blanks is left; then nothing has changed.
+    /// Tokens with which the last summary left the history; 0 where there was none.
+    pub fn floor(&self) -> u64 {
+        self.floor
+    }
+
+    /// Takes a request of a person or a program, and gives it back as it was taken. An open round is
+    /// closed in the same message, results first. Errors when nothing but blanks is left; then
+    /// nothing has changed.
     pub fn push_user(&mut self, content: Vec<Block>) -> Result<Arc<Message>, Fault> {
-        let said: Vec<Block> = content.into_iter().filter(|block| !block.is_blank()).collect();
-        if said.is_empty() {
-            return Err(Fault::Empty);
-        }
-        self.request = said.clone();
-        let mut blocks = self.take_results();
-        blocks.extend(said);
-        Ok(self.push(Message::new(Role::User, blocks)))
+        let said = self.append(content).ok_or(Fault::Empty)?;
+        self.asked = said.content.to_vec();
+        Ok(said)
     }
 
-    /// Closes an open round and appends what features add to it; nothing when there is neither.
-    pub fn append(&mut self, added: Vec<Block>) -> Option<Arc<Message>> {
+    /// Closes an open round, appends what is said after it, and gives that back; `None` when nothing
+    /// but blanks was said, and then the round stays as it is.
+    pub fn append(&mut self, content: Vec<Block>) -> Option<Arc<Message>> {
+        let said: Vec<Block> = content.into_iter().filter(|block| block.may_be_said_by(Role::User)).collect();
+        if said.is_empty() {
+            return None;
+        }
         let mut blocks = self.take_results();
-        blocks.extend(added.into_iter().filter(|block| !block.is_blank()));
-        (!blocks.is_empty()).then(|| self.push(Message::new(Role::User, blocks)))
+        if blocks.is_empty() {
+            return Some(self.push(Message::new(Role::User, said)));
+        }
+        blocks.extend(said.iter().cloned());
+        self.push(Message::new(Role::User, blocks));
+        Some(Arc::new(Message::new(Role::User, said)))
+    }
+
+    /// Closes an open round: one user message with every result in call order; what has none is
+    /// answered as interrupted.
+    pub fn close_round(&mut self) {
+        let blocks = self.take_results();
+        if !blocks.is_empty() {
+            self.push(Message::new(Role::User, blocks));
+        }
     }
 
     /// Takes what the model said: blank texts are dropped, call ids made unique and sendable.
-    /// `None` when nothing is left, and then nothing has changed.
+    /// `None` when nothing is left or nothing was asked, and then nothing has changed.
     pub fn push_assistant(&mut self, content: Vec<Block>) -> Option<Arc<Message>> {
         let mut blocks: Vec<Block> =
-            content.into_iter().filter(|block| !block.is_blank()).collect();
-        if blocks.is_empty() {
+            content.into_iter().filter(|block| block.may_be_said_by(Role::Assistant)).collect();
+        if blocks.is_empty() || self.messages.is_empty() {
             return None;
         }
-        self.append(Vec::new());
-        let mut calls = Vec::new();
+        self.close_round();
         for block in &mut blocks {
             if let Block::ToolUse { id, .. } = block {
                 *id = self.unused_id(id);
                 self.ids.insert(id.clone());
-                calls.push((id.clone(), None));
+                self.round.push((id.clone(), None));
             }
         }
-        self.round = (!calls.is_empty()).then_some(Round(calls));
         Some(self.push(Message::new(Role::Assistant, blocks)))
     }
 
     /// Takes the result of one call of the open round. A second result for a call, or one for a call
     /// that is not open, changes nothing and is `false`.
-    pub fn record_result(
-        &mut self,
-        id: &ToolUseId,
-        content: ResultContent,
-        is_error: bool,
-    ) -> bool {
-        let open = self.round.iter_mut().flat_map(|round| &mut round.0);
-        let Some((_, slot)) = open.into_iter().find(|(call, slot)| call == id && slot.is_none())
-        else {
-            return false;
-        };
-        *slot = Some(Block::ToolResult { tool_use_id: id.clone(), content, is_error });
-        true
+    pub fn record_result(&mut self, id: &ToolUseId, content: ResultContent, is_error: bool) -> bool {
+        let open = self.round.iter_mut().find(|(call, slot)| call == id && slot.is_none());
+        let taken = open.is_some();
+        if let Some((_, slot)) = open {
+            *slot = Some(Block::result(id.clone(), content.sendable(), is_error));
+        }
+        taken
     }
 
     /// Replaces the history, and the prefix where one is given. On an error nothing has changed.
     pub fn open_epoch(&mut self, draft: Draft, prefix: Option<Prefix>) -> Result<(), Fault> {
-        if self.round.is_some() && draft.kind != EpochKind::Fresh {
+        if !self.round.is_empty() && draft.kind != EpochKind::Fresh {
             return Err(Fault::OpenRound);
         }
         check(&draft.messages)?;
-        let after = draft.messages.iter().map(Message::weight).sum::<usize>() as u64 / 4;
+        let bytes = draft.messages.iter().map(Message::weight).sum::<usize>();
+        let after = bytes as u64 / 4;
         let before = self.tokens();
-        match draft.kind {
-            EpochKind::Summary if after >= before => {
-                return Err(Fault::NotSmaller { before, after });
-            }
-            EpochKind::Summary | EpochKind::Filtered | EpochKind::Fresh => {}
+        if draft.kind == EpochKind::Summary && after >= before {
+            return Err(Fault::NotSmaller { before, after });
         }
-        self.round = None;
+        // A summary carries the request in its first message; any other history says itself what was
+        // asked last.
+        if draft.kind != EpochKind::Summary {
+            let asked = draft.messages.iter().rfind(|message| message.is_plain_user());
+            self.asked = asked.map(|message| message.content.to_vec()).unwrap_or_default();
+        }
+        let uses = draft.messages.iter().flat_map(Message::tool_uses);
+        self.ids.extend(uses.map(|(id, ..)| id.clone()));
+        self.round.clear();
+        self.floor = if draft.kind == EpochKind::Summary { after } else { 0 };
         self.messages = Arc::new(draft.messages.into_iter().map(Arc::new).collect());
-        self.measured = (0, 0);
-        if let Some(prefix) = prefix {
-            self.prefix = Arc::new(prefix);
-        }
+        (self.measured, self.unmeasured) = (0, bytes);
+        self.prefix = prefix.map_or_else(|| self.prefix(), Arc::new);
         Ok(())
     }
 
     /// Notes what the API counted in the call whose answer is the last message.
     pub fn measure(&mut self, usage: Usage) {
         if usage.total() > 0 {
-            let tokens = usage.total().saturating_sub(self.prefix.tokens());
-            self.measured = (tokens, self.messages.len());
+            self.measured = usage.total().saturating_sub(self.prefix.tokens());
+            self.unmeasured = 0;
         }
     }
 
     /// The size of the messages in tokens: as measured, plus bytes / 4 of what came after.
     pub fn tokens(&self) -> u64 {
-        let (tokens, count) = self.measured;
-        let rest: usize = self.messages.iter().skip(count).map(|message| message.weight()).sum();
-        tokens + rest as u64 / 4
+        self.measured + self.unmeasured as u64 / 4
     }
 
     fn push(&mut self, message: Message) -> Arc<Message> {
         let message = Arc::new(message);
+        self.unmeasured += message.weight();
         // In place: a request holds the list only while it is being answered.
         Arc::make_mut(&mut self.messages).push(message.clone());
         message
     }
 
     fn take_results(&mut self) -> Vec<Block> {
-        let Some(Round(calls)) = self.round.take() else { return Vec::new() };
-        calls.iter().map(result_block).collect()
+        std::mem::take(&mut self.round).iter().map(result_block).collect()
     }
 
     /// The id itself where it is sendable and new; else the nearest that is.
     fn unused_id(&self, id: &ToolUseId) -> ToolUseId {
-        let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-        let base: String = id.0.chars().map(allowed).collect();
-        let base = if base.is_empty() { "call".to_owned() } else { base };
+        let base = sendable(id);
         let mut candidate = ToolUseId(base.clone());
         let mut number = 2;
         while self.ids.contains(&candidate) {
@@ -305,65 +297,69 @@ impl Conversation {
     }
 }
 
+/// The id in characters that every API takes.
+fn sendable(id: &ToolUseId) -> String {
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    match id.0.as_str() {
+        "" => "call".to_owned(),
+        text => text.chars().map(allowed).collect(),
+    }
+}
+
 /// Checks that a history can be sent: the rules that [`Conversation`] keeps by itself.
 pub fn check(messages: &[Message]) -> Result<(), Fault> {
     let mut ids = HashSet::new();
     let mut open: Vec<&ToolUseId> = Vec::new();
     for (number, message) in messages.iter().enumerate() {
-        if number == 0 && message.role() != Role::User {
-            return Err(Fault::Start(number));
+        let broken = |rule| Err(Fault::Broken { number, rule });
+        if number == 0 && message.role != Role::User {
+            return broken("a history starts with a message of the user");
         }
-        if message.content().is_empty() || message.content().iter().any(Block::is_blank) {
-            return Err(Fault::Blank(number));
+        if message.content.is_empty() || message.content.iter().any(Block::is_blank) {
+            return broken("no message and no text may be blank");
         }
-        let mut expected = std::mem::take(&mut open).into_iter();
-        for block in message.content() {
-            match block {
-                Block::ToolResult { tool_use_id, .. } => {
-                    if message.role() != Role::User || expected.next() != Some(tool_use_id) {
-                        return Err(Fault::Unpaired(number, tool_use_id.clone()));
-                    }
-                }
-                Block::ToolUse { id, .. } => {
-                    if message.role() != Role::Assistant {
-                        return Err(Fault::Unpaired(number, id.clone()));
-                    }
-                    if !ids.insert(id) {
-                        return Err(Fault::Twice(number, id.clone()));
-                    }
-                    open.push(id);
-                }
-                Block::Text { .. } | Block::Thinking { .. } | Block::Other(_) => {
-                    // Results come first: once something else is met, none may be missing.
-                    if let Some(id) = expected.next() {
-                        return Err(Fault::Unpaired(number, id.clone()));
-                    }
-                }
-            }
+        let results: Vec<&ToolUseId> = message.content.iter().map_while(Block::answers).collect();
+        let late = message.content.iter().skip(results.len()).any(|block| block.answers().is_some());
+        if results != open || late || (message.role == Role::Assistant && !results.is_empty()) {
+            return broken("the results of all calls before it come first, in order, and no others");
         }
-        if let Some(id) = expected.next() {
-            return Err(Fault::Unpaired(number, id.clone()));
+        open = message.tool_uses().map(|(id, ..)| id).collect();
+        if message.role == Role::User && !open.is_empty() {
+            return broken("only the model calls tools");
+        }
+        if open.iter().any(|id| sendable(id) != id.0 || !ids.insert(*id)) {
+            return broken("call ids are unique and of letters, digits, - and _");
         }
     }
-    match open.first() {
-        Some(id) => Err(Fault::Unpaired(messages.len(), (*id).clone())),
-        None => Ok(()),
+    match open.is_empty() {
+        true => Ok(()),
+        false => Err(Fault::Broken { number: messages.len(), rule: "the results of the last calls are missing" }),
     }
 }
 
-/// A conversation that a session and a running query share. Locked for moments, never across waits.
+/// A conversation that a session and a running query share. Locked for moments, never across waits;
+/// leased to one query at a time.
 #[derive(Debug, Clone)]
-pub struct SharedConversation(Arc<Mutex<Conversation>>);
+pub struct SharedConversation {
+    conversation: Arc<Mutex<Conversation>>,
+    lease: Arc<tokio::sync::Mutex<()>>,
+}
 
 impl SharedConversation {
     /// Shares a conversation.
     pub fn new(conversation: Conversation) -> Self {
-        Self(Arc::new(Mutex::new(conversation)))
+        Self { conversation: Arc::new(Mutex::new(conversation)), lease: Arc::default() }
+    }
+
+    /// Waits until no other query works on it. One whose consumer went away may still be winding
+    /// down, and must not write into the next prompt.
+    pub(crate) async fn lease(&self) -> tokio::sync::OwnedMutexGuard<()> {
+        self.lease.clone().lock_owned().await
     }
 
     /// The conversation, for a moment. A panic elsewhere while it was held does not lose it: every
     /// method leaves it whole.
     pub fn lock(&self) -> MutexGuard<'_, Conversation> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.conversation)
     }
 }

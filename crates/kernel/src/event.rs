@@ -7,9 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::message::{Message, ToolUseId};
-use crate::model::Usage;
-use crate::tool::ResultContent;
+use crate::*;
 
 /// What a consumer learns once, first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -165,7 +163,7 @@ pub enum AgentEvent {
     },
     /// A new epoch.
     Compact {
-        /// `auto` or `manual`.
+        /// `auto`, `manual`, or the feature that proposed it.
         kind: String,
         /// Tokens of the messages before.
         #[serde(rename = "tokensBefore")]
@@ -219,49 +217,9 @@ pub struct Cost {
     pub cost: Option<f64>,
 }
 
-/// The longest text that merging makes of progress; the oldest part beyond it is dropped.
-const PROGRESS_LIMIT: usize = 64 * 1024;
-
 impl AgentEvent {
     /// A notice without data.
     pub fn notice(source: &str, level: Level, text: impl Into<String>) -> Self {
         Self::Notice { source: source.into(), level, text: text.into(), data: Value::Null }
-    }
-
-    /// Whether this event may be merged with its neighbour when the consumer is slow.
-    pub fn is_mergeable(&self) -> bool {
-        match self {
-            Self::TextDelta { .. } | Self::ThinkingDelta { .. } | Self::ToolProgress { .. } => true,
-            Self::Subagent { event, .. } => event.is_mergeable(),
-            _ => false,
-        }
-    }
-
-    /// Takes `next` into this event where both are pieces of one text; gives it back otherwise.
-    pub(crate) fn merge(&mut self, next: Self) -> Option<Self> {
-        match (self, next) {
-            (Self::TextDelta { text }, Self::TextDelta { text: more })
-            | (Self::ThinkingDelta { text }, Self::ThinkingDelta { text: more }) => {
-                text.push_str(&more);
-                None
-            }
-            (Self::ToolProgress { id, text }, Self::ToolProgress { id: other, text: more })
-                if *id == other =>
-            {
-                text.push_str(&more);
-                if text.len() > PROGRESS_LIMIT {
-                    let cut = text.ceil_char_boundary(text.len() - PROGRESS_LIMIT / 2);
-                    text.drain(..cut);
-                }
-                None
-            }
-            (
-                Self::Subagent { agent_id, event },
-                Self::Subagent { agent_id: other, event: more },
-            ) if *agent_id == other => event
-                .merge(*more)
-                .map(|event| Self::Subagent { agent_id: other, event: Box::new(event) }),
-            (_, next) => Some(next),
-        }
     }
 }

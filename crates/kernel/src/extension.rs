@@ -6,11 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::conversation::Draft;
-use crate::event::AgentEvent;
-use crate::message::{Block, ToolUseId};
-use crate::model::ModelError;
-use crate::tool::{Tool, ToolOutput};
+use crate::*;
 
 /// Where in a session a hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,17 +17,17 @@ pub struct At {
     pub turn: u32,
 }
 
-/// One tool call, as a hook sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct CallView<'a> {
+/// One tool call of a model.
+#[derive(Debug, Clone)]
+pub struct Call {
     /// Where.
     pub at: At,
     /// The call.
-    pub id: &'a ToolUseId,
-    /// The tool.
-    pub name: &'a str,
+    pub id: ToolUseId,
+    /// The tool, as the model named it.
+    pub name: String,
     /// Its input.
-    pub input: &'a Value,
+    pub input: Value,
 }
 
 /// A feature. Every method has a default that does nothing; the loop awaits each before it goes on.
@@ -51,40 +47,33 @@ pub trait Extension: Send + Sync {
     }
 
     /// Before a model call: blocks to append to the conversation.
-    async fn before_model(&self, at: At) -> Vec<Block> {
-        let _ = at;
+    async fn before_model(&self, _at: At) -> Vec<Block> {
         Vec::new()
     }
 
     /// After a model call failed for good: a history with which it may be tried once more.
-    async fn on_model_error(&self, at: At, error: &ModelError) -> Option<Draft> {
-        let _ = (at, error);
+    async fn on_model_error(&self, _at: At, _error: &ModelError) -> Option<Draft> {
         None
     }
 
     /// Before a permitted tool runs: a reason not to.
-    async fn before_tool(&self, call: CallView<'_>) -> Option<String> {
-        let _ = call;
+    async fn before_tool(&self, _call: &Call) -> Option<String> {
         None
     }
 
     /// After a tool ran: blocks to append after the results of the round.
-    async fn after_tool(&self, call: CallView<'_>, output: &ToolOutput) -> Vec<Block> {
-        let _ = (call, output);
+    async fn after_tool(&self, _call: &Call, _output: &ToolOutput) -> Vec<Block> {
         Vec::new()
     }
 
     /// When the model is done: a reason to go on, which becomes a user message.
-    async fn before_stop(&self, at: At) -> Option<String> {
-        let _ = at;
+    async fn before_stop(&self, _at: At) -> Option<String> {
         None
     }
 
     /// Every event that is delivered exactly once, before anything is decided on it. Pieces of
     /// streamed text and of progress are for consumers only.
-    async fn on_event(&self, event: &AgentEvent) {
-        let _ = event;
-    }
+    async fn on_event(&self, _event: &AgentEvent) {}
 }
 
 /// The features of a session, in the order in which they are called.
@@ -100,15 +89,5 @@ impl Extensions {
     /// The features, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Extension>> {
         self.0.iter()
-    }
-
-    /// Every tool that a feature brings.
-    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
-        self.iter().flat_map(|extension| extension.tools()).collect()
-    }
-
-    /// Every text that must survive an epoch.
-    pub fn pins(&self) -> Vec<String> {
-        self.iter().flat_map(|extension| extension.pins()).collect()
     }
 }

@@ -4,17 +4,12 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
-use crate::event::AgentEvent;
-use crate::message::ToolUseId;
-use crate::outlet::Outlet;
-use crate::permission::{Decision, Judgement, Mode, Origin, Place, Rule, Rules, decide};
-use crate::tool::Tool;
+use crate::*;
 
 /// A person's answer to a permission question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,22 +35,6 @@ impl Questions {
         let waiting = lock(&self.pending).remove(request_id);
         waiting.is_some_and(|waiting| waiting.send(answer).is_ok())
     }
-
-    fn open(&self) -> (String, oneshot::Receiver<Answer>) {
-        let number = self.next.fetch_add(1, Ordering::Relaxed) + 1;
-        let request_id = format!("q{number}");
-        let (sender, receiver) = oneshot::channel();
-        lock(&self.pending).insert(request_id.clone(), sender);
-        (request_id, receiver)
-    }
-
-    fn forget(&self, request_id: &str) {
-        lock(&self.pending).remove(request_id);
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Permission state, shared by an agent and its children: a rule that is granted to one holds for
@@ -66,12 +45,6 @@ pub struct Gate {
     rules: Arc<Mutex<Arc<Rules>>>,
     questions: Option<Arc<Questions>>,
     one_at_a_time: Arc<tokio::sync::Mutex<()>>,
-}
-
-/// What became of a call at the gate.
-pub(crate) enum Admission {
-    Granted,
-    Denied(String),
 }
 
 impl Gate {
@@ -111,57 +84,47 @@ impl Gate {
         Arc::make_mut(&mut rules).allow.extend(granted);
     }
 
-    /// Decides on a call, and asks where the chain says so.
-    pub(crate) async fn admit(
-        &self,
-        tool: &dyn Tool,
-        id: &ToolUseId,
-        input: &Value,
-        place: &Place,
-        outlet: &Outlet,
-        cancel: &CancellationToken,
-    ) -> Admission {
+    /// Decides on a call, and asks where the chain says so. The error is why it may not run.
+    pub(crate) async fn admit(&self, scope: &Scope, tool: &dyn Tool, call: &Call) -> Result<(), String> {
+        let QueryParams { place, cancel, .. } = &scope.params;
         // Held while it is decided, so that *always* on one question spares the next.
-        let _turn = tokio::select! {
-            turn = self.one_at_a_time.lock() => turn,
-            () = cancel.cancelled() => return Admission::Denied("interrupted".into()),
+        let _held = tokio::select! {
+            held = self.one_at_a_time.lock() => held,
+            () = cancel.cancelled() => return Err("interrupted".into()),
         };
-        let judgement = judge(tool, input, &self.rules(), place);
+        let judgement = judge(tool, &call.input, &self.rules(), place);
         let reason = match decide(self.mode(), &judgement) {
-            Decision::Allow => return Admission::Granted,
-            Decision::Deny(reason) => return Admission::Denied(reason),
+            Decision::Allow => return Ok(()),
+            Decision::Deny(reason) => return Err(reason),
             Decision::Ask(reason) => reason,
         };
         let Some(questions) = &self.questions else {
-            return Admission::Denied(format!(
-                "needs permission, and nobody can be asked: {reason}"
-            ));
+            return Err(format!("needs permission, and nobody can be asked: {reason}"));
         };
-        let (request_id, answer) = questions.open();
+        let request_id = format!("q{}", questions.next.fetch_add(1, Ordering::Relaxed) + 1);
+        let (sender, answer) = oneshot::channel();
+        lock(&questions.pending).insert(request_id.clone(), sender);
         let request = AgentEvent::PermissionRequest {
             request_id: request_id.clone(),
-            id: id.clone(),
-            name: tool.name().to_owned(),
-            input: input.clone(),
+            id: call.id.clone(),
+            name: call.name.clone(),
+            input: call.input.clone(),
             reason,
             suggestions: judgement.suggestions.clone(),
         };
-        outlet.send(request).await;
+        scope.outlet.send(request).await;
         let answer = tokio::select! {
             answer = answer => answer.unwrap_or(Answer::No(None)),
-            () = cancel.cancelled() => {
-                questions.forget(&request_id);
-                return Admission::Denied("interrupted".into());
-            }
+            () = cancel.cancelled() => return Err("interrupted".into()),
         };
         match answer {
-            Answer::Once => Admission::Granted,
+            Answer::Once => Ok(()),
             Answer::Always => {
                 self.grant(&judgement.suggestions);
-                Admission::Granted
+                Ok(())
             }
-            Answer::No(None) => Admission::Denied("the user said no".into()),
-            Answer::No(Some(why)) => Admission::Denied(format!("the user said no: {why}")),
+            Answer::No(None) => Err("the user said no".into()),
+            Answer::No(Some(why)) => Err(format!("the user said no: {why}")),
         }
     }
 }
@@ -169,6 +132,6 @@ impl Gate {
 /// A tool that panics while it judges is asked about, like one that cannot tell.
 fn judge(tool: &dyn Tool, input: &Value, rules: &Rules, place: &Place) -> Judgement {
     catch_unwind(AssertUnwindSafe(|| tool.judge(input, rules, place)))
-        .unwrap_or_else(|_| Judgement::unjudged())
+        .unwrap_or_else(|_| Judgement::unjudged_under(tool.name(), rules))
         .with_whole_tool_rules(tool.name(), rules)
 }

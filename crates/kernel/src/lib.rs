@@ -24,17 +24,12 @@ pub mod subagent;
 pub mod tool;
 mod turn;
 
-pub use conversation::{Conversation, Draft, EpochKind, Prefix, SharedConversation, SystemBlock};
-pub use event::{AgentEvent, Init, Level, TerminalReason};
-pub use extension::{Extension, Extensions};
-pub use gate::{Answer, Gate, Questions};
-pub use message::{Block, Message, Role, ToolUseId};
-pub use model::{
-    ErrorKind, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, StopReason, Usage,
-};
-pub use outlet::EventStream;
-pub use permission::{Effect, Judgement, Mode, Origin, Place, Rule, Rules};
-pub use query::{Limits, QueryParams, query};
-pub use retry::RetryBudget;
-pub use subagent::{SubagentReport, SubagentSpec};
-pub use tool::{ResultContent, Tool, ToolContext, ToolOutput, ToolPool, ToolSpec};
+// One vocabulary: what is public in a module is public here; the rest is known within the crate.
+pub use self::{compact::*, conversation::*, event::*, extension::*, gate::*, message::*, model::*, outlet::*};
+use self::{orchestrate::*, turn::*};
+pub use self::{permission::*, query::*, retry::*, subagent::*, tool::*};
+
+/// Locks for a moment. What the lock guards is whole even if somebody panicked while holding it.
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

@@ -3,21 +3,20 @@
 //!
 //! Shapes follow the Anthropic Messages API, the richest of the formats that the models speak.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::tool::ResultContent;
+use crate::*;
 
 /// The name of one tool call; unique within a session once [`crate::Conversation`] has taken it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolUseId(pub String);
 
-impl fmt::Display for ToolUseId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl std::fmt::Display for ToolUseId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
@@ -72,12 +71,16 @@ pub enum Block {
         /// The call that this answers.
         tool_use_id: ToolUseId,
         /// What the model reads.
+        #[serde(default)]
         content: ResultContent,
         /// Whether the call failed, was denied or was interrupted.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
+        /// Fields we do not read, kept as they came.
+        #[serde(flatten)]
+        extra: Map<String, Value>,
     },
-    /// A block of a type that we do not know, byte for byte.
+    /// A block of a type that we do not know, as the JSON value that it is.
     #[serde(untagged)]
     Other(Value),
 }
@@ -86,6 +89,30 @@ impl Block {
     /// A text block without further fields.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), extra: Map::new() }
+    }
+
+    /// The answer to a call.
+    pub fn result(tool_use_id: ToolUseId, content: ResultContent, is_error: bool) -> Self {
+        Self::ToolResult { tool_use_id, content, is_error, extra: Map::new() }
+    }
+
+    /// The call whose result this is.
+    pub(crate) fn answers(&self) -> Option<&ToolUseId> {
+        match self {
+            Self::ToolResult { tool_use_id, .. } => Some(tool_use_id),
+            _ => None,
+        }
+    }
+
+    /// Whether this block may enter a history as something that `role` says. Results are recorded
+    /// instead, and only the model calls and thinks.
+    pub(crate) fn may_be_said_by(&self, role: Role) -> bool {
+        match self {
+            Self::Text { .. } => !self.is_blank(),
+            Self::ToolResult { .. } => false,
+            Self::Thinking { .. } | Self::ToolUse { .. } => role == Role::Assistant,
+            Self::Other(_) => true,
+        }
     }
 
     /// Whether the APIs refuse this block because it says nothing.
@@ -97,9 +124,7 @@ impl Block {
     fn weight(&self) -> usize {
         match self {
             Self::Text { text, .. } => text.len(),
-            Self::Thinking { thinking, signature, .. } => {
-                thinking.len() + signature.as_ref().map_or(0, String::len)
-            }
+            Self::Thinking { thinking, signature, .. } => thinking.len() + signature.as_ref().map_or(0, String::len),
             Self::ToolUse { id, name, input, .. } => id.0.len() + name.len() + value_weight(input),
             Self::ToolResult { tool_use_id, content, .. } => tool_use_id.0.len() + content.weight(),
             Self::Other(value) => value_weight(value),
@@ -113,9 +138,7 @@ pub(crate) fn value_weight(value: &Value) -> usize {
         Value::Null | Value::Bool(_) | Value::Number(_) => 4,
         Value::String(text) => text.len() + 2,
         Value::Array(items) => 2 + items.iter().map(|item| value_weight(item) + 1).sum::<usize>(),
-        Value::Object(map) => {
-            2 + map.iter().map(|(key, item)| key.len() + 4 + value_weight(item)).sum::<usize>()
-        }
+        Value::Object(map) => 2 + map.iter().map(|(key, item)| key.len() + 4 + value_weight(item)).sum::<usize>(),
     }
 }
 
@@ -135,7 +158,7 @@ pub struct Memo(Mutex<Vec<(&'static str, Arc<Encoded>)>>);
 impl Memo {
     /// The bytes of `dialect`, made by `encode` on the first call.
     pub fn get(&self, dialect: &'static str, encode: impl FnOnce() -> Encoded) -> Arc<Encoded> {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = lock(&self.0);
         if let Some((_, encoded)) = slots.iter().find(|(name, _)| *name == dialect) {
             return encoded.clone();
         }
@@ -145,22 +168,22 @@ impl Memo {
     }
 }
 
-/// An immutable message: once it exists, neither its blocks nor its bytes ever change.
-#[derive(Debug, Serialize)]
+/// A message. It is shared as soon as it exists, so neither its blocks nor its bytes ever change.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Message {
-    role: Role,
-    content: Vec<Block>,
+    /// Who speaks.
+    pub role: Role,
+    /// The blocks, in order.
+    pub content: Vec<Block>,
+    /// What dialects serialised.
     #[serde(skip)]
-    weight: usize,
-    #[serde(skip)]
-    memo: Memo,
+    pub memo: Memo,
 }
 
 impl Message {
     /// A message of `role` with the given blocks.
     pub fn new(role: Role, content: Vec<Block>) -> Self {
-        let weight = content.iter().map(Block::weight).sum();
-        Self { role, content, weight, memo: Memo::default() }
+        Self { role, content, memo: Memo::default() }
     }
 
     /// A user message of one text block.
@@ -168,67 +191,36 @@ impl Message {
         Self::new(Role::User, vec![Block::text(text)])
     }
 
-    /// Who speaks.
-    pub fn role(&self) -> Role {
-        self.role
-    }
-
-    /// The blocks, in order.
-    pub fn content(&self) -> &[Block] {
-        &self.content
-    }
-
     /// Content bytes; divided by four, an estimate in tokens.
     pub fn weight(&self) -> usize {
-        self.weight
-    }
-
-    /// The serialised form in `dialect`, made by `encode` once.
-    pub fn encoded(
-        &self,
-        dialect: &'static str,
-        encode: impl FnOnce(&Self) -> Encoded,
-    ) -> Arc<Encoded> {
-        self.memo.get(dialect, || encode(self))
+        self.content.iter().map(Block::weight).sum()
     }
 
     /// All text blocks joined by line breaks.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|block| match block {
-                Block::Text { text, .. } => Some(text.as_str()),
-                Block::Thinking { .. }
-                | Block::ToolUse { .. }
-                | Block::ToolResult { .. }
-                | Block::Other(_) => None,
-            })
-            .collect();
-        texts.join("\n")
+        let texts = self.content.iter().filter_map(|block| match block {
+            Block::Text { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The tool calls in it: id, name and input.
+    pub fn tool_uses(&self) -> impl Iterator<Item = (&ToolUseId, &String, &Value)> {
+        self.content.iter().filter_map(|block| match block {
+            Block::ToolUse { id, name, input, .. } => Some((id, name, input)),
+            _ => None,
+        })
     }
 
     /// Whether this is a user message that answers no tool call.
     pub fn is_plain_user(&self) -> bool {
-        self.role == Role::User
-            && !self.content.iter().any(|block| matches!(block, Block::ToolResult { .. }))
+        self.role == Role::User && self.content.iter().all(|block| block.answers().is_none())
     }
 }
 
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
         self.role == other.role && self.content == other.content
-    }
-}
-
-impl<'de> Deserialize<'de> for Message {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Wire {
-            role: Role,
-            content: Vec<Block>,
-        }
-        let Wire { role, content } = Wire::deserialize(deserializer)?;
-        Ok(Self::new(role, content))
     }
 }

@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-use crate::conversation::Prefix;
-use crate::message::{Block, Message};
-use crate::retry::RetryBudget;
+use crate::*;
 
 /// One call of a model. Cheap to clone: history is shared, never copied.
 #[derive(Debug, Clone)]
@@ -49,7 +47,8 @@ pub enum ModelEvent {
     TextDelta(String),
     /// More of a thinking block.
     ThinkingDelta(String),
-    /// A finished block, in order of the content.
+    /// A finished block, in order of the content. A text may be cut by the stop reason; half a tool
+    /// call never arrives.
     Block(Block),
     /// Token counts so far; each replaces the last.
     Usage(Usage),
@@ -62,7 +61,7 @@ pub enum ModelEvent {
 pub enum StopReason {
     /// It was done, or wants its tools run.
     EndTurn,
-    /// `max_tokens` was reached; the last block may be cut.
+    /// `max_tokens` was reached; the last text may be cut.
     MaxTokens,
     /// The model or the vendor declined.
     Refusal(Option<String>),
@@ -91,10 +90,7 @@ pub struct Usage {
 impl Usage {
     /// Everything that was in the context window when the call ended.
     pub fn total(&self) -> u64 {
-        self.input_tokens
-            + self.cache_creation_input_tokens
-            + self.cache_read_input_tokens
-            + self.output_tokens
+        self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens + self.output_tokens
     }
 }
 
@@ -149,16 +145,7 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Whether the same request may succeed later.
     pub fn is_transient(self) -> bool {
-        match self {
-            Self::RateLimited(_) | Self::Overloaded(_) | Self::Transport | Self::Stalled => true,
-            Self::ContextOverflow
-            | Self::TooLarge
-            | Self::Auth
-            | Self::Billing
-            | Self::NotFound
-            | Self::Invalid
-            | Self::Refused => false,
-        }
+        matches!(self, Self::RateLimited(_) | Self::Overloaded(_) | Self::Transport | Self::Stalled)
     }
 
     /// How long the server wants us to wait.

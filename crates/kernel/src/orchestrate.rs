@@ -7,244 +7,155 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::{FutureExt, StreamExt, stream};
-use serde_json::Value;
+use tokio_util::task::AbortOnDropHandle;
 
-use crate::event::AgentEvent;
-use crate::extension::{At, CallView};
-use crate::gate::Admission;
-use crate::message::{Block, Message, ToolUseId};
-use crate::query::QueryParams;
-use crate::subagent::Scope;
-use crate::tool::{ResultContent, Tool, ToolContext, ToolOutput};
+use crate::*;
 
 /// Calls of one batch that run at the same time.
 const WIDTH: usize = 10;
 /// How long a cancelled tool may take to wind up before its task is dropped.
 const GRACE: Duration = Duration::from_secs(5);
 
-struct Call {
-    id: ToolUseId,
-    name: String,
-    input: Value,
-    /// The tool, or why there is none that could run.
-    tool: Result<Arc<dyn Tool>, String>,
-}
+const NOT_RUN: &str = "interrupted before it started; it was not executed";
+
+/// Blocks that a feature wants appended after the results, under its name.
+pub(crate) type Added = (String, Vec<Block>);
 
 /// Runs every call of an assistant message and records each result in the conversation. Returns what
 /// extensions want appended after the results.
-pub(crate) async fn run_round(
-    params: &QueryParams,
-    scope: &Arc<Scope>,
-    message: &Message,
-    at: At,
-) -> Vec<Block> {
+pub(crate) async fn run_round(scope: &Arc<Scope>, message: &Message, at: At) -> Vec<Added> {
+    let calls = message.tool_uses().map(|(id, name, input)| {
+        let call = Call { at, id: id.clone(), name: name.clone(), input: input.clone() };
+        (resolve(&scope.params, &call), call)
+    });
     let mut appended = Vec::new();
-    for batch in partition(calls(params, message)) {
-        appended.extend(run_batch(params, scope, batch, at).await);
+    for batch in partition(calls) {
+        appended.extend(run_batch(scope, batch).await);
     }
     appended
 }
 
-fn calls(params: &QueryParams, message: &Message) -> Vec<Call> {
-    let uses = message.content().iter().filter_map(|block| match block {
-        Block::ToolUse { id, name, input, .. } => Some((id, name, input)),
-        Block::Text { .. }
-        | Block::Thinking { .. }
-        | Block::ToolResult { .. }
-        | Block::Other(_) => None,
-    });
-    uses.map(|(id, name, input)| Call {
-        id: id.clone(),
-        name: name.clone(),
-        input: input.clone(),
-        tool: resolve(params, name, input),
-    })
-    .collect()
-}
+/// A call, with its tool or the reason why there is none that could run.
+type Resolved = (Result<Arc<dyn Tool>, String>, Call);
 
-fn resolve(params: &QueryParams, name: &str, input: &Value) -> Result<Arc<dyn Tool>, String> {
-    let Some(tool) = params.tools.get(name) else {
+fn resolve(params: &QueryParams, call: &Call) -> Result<Arc<dyn Tool>, String> {
+    let Some(tool) = params.tools.get(&call.name) else {
         let known = params.tools.names().join(", ");
-        return Err(format!("there is no tool `{name}`; the tools are: {known}"));
+        return Err(format!("there is no tool `{}`; the tools are: {known}", call.name));
     };
-    match catch_unwind(AssertUnwindSafe(|| tool.check(input))) {
+    match catch_unwind(AssertUnwindSafe(|| tool.check(&call.input))) {
         Ok(Ok(())) => Ok(tool.clone()),
-        Ok(Err(fault)) => Err(format!("invalid input for {name}: {fault}")),
-        Err(panic) => Err(format!("{name} could not read its input: {}", panic_text(&*panic))),
+        Ok(Err(fault)) => Err(format!("invalid input for {}: {fault}", call.name)),
+        Err(panic) => Err(format!("{} could not read its input: {}", call.name, panic_text(&*panic))),
     }
 }
 
 /// Adjacent concurrency-safe calls form one batch; anything else is a batch of its own. What cannot
 /// run at all disturbs no batch.
-fn partition(calls: Vec<Call>) -> Vec<Vec<Call>> {
-    let mut batches: Vec<(bool, Vec<Call>)> = Vec::new();
-    for call in calls {
-        let safe = call.tool.as_ref().map_or(true, |tool| {
-            catch_unwind(AssertUnwindSafe(|| tool.is_concurrency_safe(&call.input)))
-                .unwrap_or(false)
-        });
+fn partition(calls: impl Iterator<Item = Resolved>) -> Vec<Vec<Resolved>> {
+    let mut batches: Vec<(bool, Vec<Resolved>)> = Vec::new();
+    for (tool, call) in calls {
+        let is_safe = |tool: &Arc<dyn Tool>| {
+            catch_unwind(AssertUnwindSafe(|| tool.is_concurrency_safe(&call.input))).unwrap_or(false)
+        };
+        let safe = tool.as_ref().map_or(true, is_safe);
         match batches.last_mut() {
-            Some((true, batch)) if safe => batch.push(call),
-            _ => batches.push((safe, vec![call])),
+            Some((true, batch)) if safe => batch.push((tool, call)),
+            _ => batches.push((safe, vec![(tool, call)])),
         }
     }
     batches.into_iter().map(|(_, batch)| batch).collect()
 }
 
-async fn run_batch(
-    params: &QueryParams,
-    scope: &Arc<Scope>,
-    batch: Vec<Call>,
-    at: At,
-) -> Vec<Block> {
+async fn run_batch(scope: &Arc<Scope>, batch: Vec<Resolved>) -> Vec<Added> {
     let mut permitted = Vec::new();
-    for call in batch {
-        if let Some(ready) = admit(params, scope, call, at).await {
-            permitted.push(ready);
+    for (tool, call) in batch {
+        match tool {
+            Ok(tool) if admit(scope, &*tool, &call).await => permitted.push((tool, call)),
+            Ok(_) => {}
+            Err(fault) => report(scope, &call, ToolOutput::error(fault), Duration::ZERO).await,
         }
     }
     let parallel = permitted.len() > 1;
-    let mut runs = Vec::new();
-    for (call, tool) in permitted {
-        runs.push(run(params, scope, call, tool, parallel, at).boxed());
-    }
-    let mut runs = stream::iter(runs).buffer_unordered(WIDTH);
-    let mut appended = Vec::new();
-    while let Some(blocks) = runs.next().await {
-        appended.extend(blocks);
-    }
-    appended
+    let runs: Vec<_> = permitted.into_iter().map(|(tool, call)| run(scope, tool, call, parallel).boxed()).collect();
+    stream::iter(runs).buffer_unordered(WIDTH).concat().await
 }
 
-/// Lets a call through, or answers it.
-async fn admit(
-    params: &QueryParams,
-    scope: &Arc<Scope>,
-    call: Call,
-    at: At,
-) -> Option<(Call, Arc<dyn Tool>)> {
-    let tool = match &call.tool {
-        Ok(tool) => tool.clone(),
-        Err(fault) => {
-            report(params, scope, &call, ToolOutput::error(fault), Duration::ZERO).await;
-            return None;
-        }
-    };
-    if params.cancel.is_cancelled() {
-        not_run(params, scope, &call).await;
-        return None;
+/// Whether a call may run. One that may not is answered here.
+async fn admit(scope: &Scope, tool: &dyn Tool, call: &Call) -> bool {
+    if scope.params.cancel.is_cancelled() {
+        report(scope, call, ToolOutput::error(NOT_RUN), Duration::ZERO).await;
+        return false;
     }
-    let admission = params
-        .gate
-        .admit(&*tool, &call.id, &call.input, &params.place, &scope.outlet, &params.cancel)
-        .await;
-    let refusal = match admission {
-        Admission::Denied(reason) => Some(reason),
-        Admission::Granted => {
-            let mut refusal = None;
-            for extension in params.extensions.iter() {
-                if refusal.is_none() {
-                    refusal = extension.before_tool(view(&call, at)).await;
-                }
-            }
-            refusal
+    let mut refusal = scope.params.gate.admit(scope, tool, call).await.err();
+    for extension in scope.params.extensions.iter() {
+        if refusal.is_none() {
+            refusal = extension.before_tool(call).await;
         }
-    };
-    let Some(reason) = refusal else { return Some((call, tool)) };
+    }
+    let Some(reason) = refusal else { return true };
     let text = format!("Error: permission denied: {reason}");
-    params.conversation.lock().record_result(&call.id, ResultContent::Text(text), true);
-    let denied = AgentEvent::PermissionDenied { id: call.id, name: call.name, reason };
+    scope.params.conversation.lock().record_result(&call.id, ResultContent::Text(text), true);
+    let denied = AgentEvent::PermissionDenied { id: call.id.clone(), name: call.name.clone(), reason };
     scope.outlet.send(denied).await;
-    None
+    false
 }
 
-async fn run(
-    params: &QueryParams,
-    scope: &Arc<Scope>,
-    call: Call,
-    tool: Arc<dyn Tool>,
-    parallel: bool,
-    at: At,
-) -> Vec<Block> {
-    if params.cancel.is_cancelled() {
-        not_run(params, scope, &call).await;
+async fn run(scope: &Arc<Scope>, tool: Arc<dyn Tool>, call: Call, parallel: bool) -> Vec<Added> {
+    let Call { id, name, input, .. } = call.clone();
+    let cancel = &scope.params.cancel;
+    if !cancel.is_cancelled() {
+        scope.outlet.send(AgentEvent::ToolStart { id, name, input, parallel }).await;
+    }
+    // A feature may have held the event while the prompt was interrupted.
+    if cancel.is_cancelled() {
+        report(scope, &call, ToolOutput::error(NOT_RUN), Duration::ZERO).await;
         return Vec::new();
     }
-    let start = AgentEvent::ToolStart {
-        id: call.id.clone(),
-        name: call.name.clone(),
-        input: call.input.clone(),
-        parallel,
-    };
-    scope.outlet.send(start).await;
     let started = Instant::now();
-    let output = execute(params, scope, &call, tool).await;
+    let output = execute(scope, &call, tool).await;
     let took = started.elapsed();
-    let mut appended = Vec::new();
-    for extension in params.extensions.iter() {
-        appended.extend(extension.after_tool(view(&call, at), &output).await);
+    let mut added = Vec::new();
+    for extension in scope.params.extensions.iter() {
+        added.push((extension.name().to_owned(), extension.after_tool(&call, &output).await));
     }
-    report(params, scope, &call, output, took).await;
-    appended
+    report(scope, &call, output, took).await;
+    added
 }
 
 /// Runs the tool in a task of its own, so that a panic, or a tool that will not end when it is told
 /// to, costs one result and nothing else.
-async fn execute(
-    params: &QueryParams,
-    scope: &Arc<Scope>,
-    call: &Call,
-    tool: Arc<dyn Tool>,
-) -> ToolOutput {
+async fn execute(scope: &Arc<Scope>, call: &Call, tool: Arc<dyn Tool>) -> ToolOutput {
     let context = ToolContext {
         id: call.id.clone(),
-        cancel: params.cancel.child_token(),
-        place: params.place.clone(),
-        scope: scope.clone(),
+        cancel: scope.params.cancel.child_token(),
+        place: scope.params.place.clone(),
+        scope: Some(scope.clone()),
     };
     let input = call.input.clone();
-    let mut task = AbortOnDrop(tokio::spawn(async move { tool.call(input, &context).await }));
+    let mut task = AbortOnDropHandle::new(tokio::spawn(async move { tool.call(input, &context).await }));
     let ended = tokio::select! {
-        ended = &mut task.0 => Some(ended),
-        () = params.cancel.cancelled() => tokio::time::timeout(GRACE, &mut task.0).await.ok(),
+        ended = &mut task => Some(ended),
+        () = scope.params.cancel.cancelled() => {
+            // A child has less time than its parent, so that its end is still heard.
+            let grace = GRACE / (scope.depth + 1);
+            tokio::time::timeout(grace, &mut task).await.ok()
+        }
     };
     match ended {
         Some(Ok(output)) => output,
         Some(Err(fault)) => match fault.try_into_panic() {
-            Ok(panic) => {
-                ToolOutput::error(format!("{} panicked: {}", call.name, panic_text(&*panic)))
-            }
+            Ok(panic) => ToolOutput::error(format!("{} panicked: {}", call.name, panic_text(&*panic))),
             Err(_) => ToolOutput::error("interrupted"),
         },
         None => ToolOutput::error("interrupted; the tool did not end by itself"),
     }
 }
 
-struct AbortOnDrop(tokio::task::JoinHandle<ToolOutput>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-async fn not_run(params: &QueryParams, scope: &Arc<Scope>, call: &Call) {
-    let output = ToolOutput::error("interrupted before it started; it was not executed");
-    report(params, scope, call, output, Duration::ZERO).await;
-}
-
-async fn report(
-    params: &QueryParams,
-    scope: &Arc<Scope>,
-    call: &Call,
-    output: ToolOutput,
-    took: Duration,
-) {
-    let ToolOutput { mut content, is_error, detail } = output;
-    if content.text().is_empty() && matches!(content, ResultContent::Text(_)) {
-        content = ResultContent::Text("(no output)".into());
-    }
-    params.conversation.lock().record_result(&call.id, content.clone(), is_error);
+async fn report(scope: &Scope, call: &Call, output: ToolOutput, took: Duration) {
+    let ToolOutput { content, is_error, detail } = output;
+    let content = content.sendable();
+    scope.params.conversation.lock().record_result(&call.id, content.clone(), is_error);
     let result = AgentEvent::ToolResult {
         id: call.id.clone(),
         name: call.name.clone(),
@@ -256,12 +167,7 @@ async fn report(
     scope.outlet.send(result).await;
 }
 
-fn view(call: &Call, at: At) -> CallView<'_> {
-    CallView { at, id: &call.id, name: &call.name, input: &call.input }
-}
-
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

@@ -1,35 +1,63 @@
 //! Owns the way of an event from the loop to its consumer: extensions first, then a bounded queue.
 //! Must not know what events mean.
 //!
-//! A slow consumer makes mergeable events merge and everything else wait; it never loses one, and
+//! A slow consumer makes pieces of text merge and everything else wait; it never loses an event, and
 //! never keeps a tool from finishing. After cancellation nothing waits any more: what is left to
 //! say is finite.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use futures::Stream;
-use futures::future::{BoxFuture, FutureExt};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::event::AgentEvent;
-use crate::extension::Extensions;
-use crate::message::ToolUseId;
+use crate::*;
 
 /// Events that may wait for a slow consumer before the loop waits too.
 const CAPACITY: usize = 64;
+/// The longest text that merging makes of progress; the oldest part beyond it is dropped.
+const PROGRESS_LIMIT: usize = 64 * 1024;
+
+/// Which streamed text a piece belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Piece {
+    Text,
+    Thinking,
+    Progress(ToolUseId),
+}
+
+/// What stands in the queue: a piece that may grow, or an event.
+enum Queued {
+    Piece { agents: Arc<[String]>, piece: Piece, text: String },
+    Event(AgentEvent),
+}
 
 #[derive(Default)]
 struct Queue {
-    events: VecDeque<AgentEvent>,
+    waiting: VecDeque<Queued>,
     waker: Option<Waker>,
     /// The producer has said everything.
     closed: bool,
     /// The consumer is gone: events go to the extensions alone.
     gone: bool,
+}
+
+impl Queue {
+    fn push(&mut self, queued: Queued) {
+        if !self.gone && !self.closed {
+            self.waiting.push_back(queued);
+        }
+        self.wake();
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
 }
 
 struct Shared {
@@ -39,12 +67,6 @@ struct Shared {
     order: tokio::sync::Mutex<()>,
     extensions: Extensions,
     cancel: CancellationToken,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The producer's end. A child agent's outlet wraps what it says and passes it to its parent's.
@@ -73,13 +95,6 @@ pub(crate) fn channel(extensions: Extensions, cancel: CancellationToken) -> (Out
 }
 
 impl Outlet {
-    /// An outlet that nobody listens to.
-    pub(crate) fn sink() -> Self {
-        let (outlet, stream) = channel(Extensions::default(), CancellationToken::new());
-        drop(stream);
-        outlet
-    }
-
     /// The outlet of a child agent.
     pub(crate) fn child(&self, agent_id: &str) -> Self {
         let agents = self.agents.iter().cloned().chain([agent_id.to_owned()]).collect();
@@ -87,77 +102,60 @@ impl Outlet {
     }
 
     /// Delivers an event. Returns when every extension has taken it and it stands in the queue.
-    pub(crate) fn send(&self, event: AgentEvent) -> BoxFuture<'_, ()> {
-        let event = self.wrap(event);
-        async move {
-            if event.is_mergeable() {
-                return self.offer(event);
-            }
-            let _turn = self.shared.order.lock().await;
-            for extension in self.shared.extensions.iter() {
-                extension.on_event(&event).await;
-            }
-            self.wait_for_room().await;
-            self.push(event);
+    pub(crate) async fn send(&self, event: AgentEvent) {
+        let event = wrap(&self.agents, event);
+        let _order = self.shared.order.lock().await;
+        for extension in self.shared.extensions.iter() {
+            extension.on_event(&event).await;
         }
-        .boxed()
+        self.wait_for_room().await;
+        lock(&self.shared.queue).push(Queued::Event(event));
     }
 
-    /// Shows a piece of a tool's output without waiting.
-    pub(crate) fn progress(&self, id: &ToolUseId, text: &str) {
-        self.offer(self.wrap(AgentEvent::ToolProgress { id: id.clone(), text: text.to_owned() }));
+    /// Delivers an event to the consumer alone, whatever state the extensions are in.
+    pub(crate) fn tell(&self, event: AgentEvent) {
+        lock(&self.shared.queue).push(Queued::Event(wrap(&self.agents, event)));
+    }
+
+    /// Delivers a piece of a text to the consumer without waiting. Under pressure it joins the last
+    /// piece of the same text, but passes no event and no other piece of the same answer.
+    pub(crate) fn stream(&self, piece: Piece, text: String) {
+        let mut queue = lock(&self.shared.queue);
+        if queue.waiting.len() >= CAPACITY {
+            for earlier in queue.waiting.iter_mut().rev() {
+                let Queued::Piece { agents, piece: other, text: whole } = earlier else { break };
+                if *agents != self.agents {
+                    continue;
+                }
+                if *other == piece {
+                    whole.push_str(&text);
+                    if matches!(piece, Piece::Progress(_)) && whole.len() > PROGRESS_LIMIT {
+                        let cut = whole.ceil_char_boundary(whole.len() - PROGRESS_LIMIT / 2);
+                        whole.drain(..cut);
+                    }
+                    return;
+                }
+                if !matches!((&piece, other), (Piece::Progress(_), Piece::Progress(_))) {
+                    break;
+                }
+            }
+        }
+        queue.push(Queued::Piece { agents: self.agents.clone(), piece, text });
     }
 
     /// Nothing more will be said.
     pub(crate) fn close(&self) {
-        let mut queue = self.shared.lock();
+        let mut queue = lock(&self.shared.queue);
         queue.closed = true;
-        if let Some(waker) = queue.waker.take() {
-            waker.wake();
-        }
-    }
-
-    fn wrap(&self, event: AgentEvent) -> AgentEvent {
-        self.agents.iter().rev().fold(event, |event, agent_id| AgentEvent::Subagent {
-            agent_id: agent_id.clone(),
-            event: Box::new(event),
-        })
-    }
-
-    /// Puts a mergeable event into the queue; under pressure into its nearest like. Looking back
-    /// stops at the first event that cannot merge, so no piece ever passes one of those.
-    fn offer(&self, event: AgentEvent) {
-        let mut next = event;
-        {
-            let mut queue = self.shared.lock();
-            if queue.events.len() >= CAPACITY {
-                for earlier in queue.events.iter_mut().rev().take_while(|e| e.is_mergeable()) {
-                    match earlier.merge(next) {
-                        None => return,
-                        Some(unlike) => next = unlike,
-                    }
-                }
-            }
-        }
-        self.push(next);
-    }
-
-    fn push(&self, event: AgentEvent) {
-        let mut queue = self.shared.lock();
-        if !queue.gone {
-            queue.events.push_back(event);
-        }
-        if let Some(waker) = queue.waker.take() {
-            waker.wake();
-        }
+        queue.wake();
     }
 
     async fn wait_for_room(&self) {
         loop {
             let room = self.shared.room.notified();
             {
-                let queue = self.shared.lock();
-                if queue.events.len() < CAPACITY || queue.gone {
+                let queue = lock(&self.shared.queue);
+                if queue.waiting.len() < CAPACITY || queue.gone {
                     return;
                 }
             }
@@ -169,14 +167,37 @@ impl Outlet {
     }
 }
 
+fn wrap(agents: &[String], event: AgentEvent) -> AgentEvent {
+    agents
+        .iter()
+        .rev()
+        .fold(event, |event, agent_id| AgentEvent::Subagent { agent_id: agent_id.clone(), event: Box::new(event) })
+}
+
+impl From<Queued> for AgentEvent {
+    fn from(queued: Queued) -> Self {
+        match queued {
+            Queued::Event(event) => event,
+            Queued::Piece { agents, piece, text } => {
+                let event = match piece {
+                    Piece::Text => Self::TextDelta { text },
+                    Piece::Thinking => Self::ThinkingDelta { text },
+                    Piece::Progress(id) => Self::ToolProgress { id, text },
+                };
+                wrap(&agents, event)
+            }
+        }
+    }
+}
+
 impl Stream for EventStream {
     type Item = AgentEvent;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
-        let mut queue = self.shared.lock();
-        if let Some(event) = queue.events.pop_front() {
+        let mut queue = lock(&self.shared.queue);
+        if let Some(queued) = queue.waiting.pop_front() {
             self.shared.room.notify_one();
-            return Poll::Ready(Some(event));
+            return Poll::Ready(Some(queued.into()));
         }
         if queue.closed {
             return Poll::Ready(None);
@@ -188,9 +209,9 @@ impl Stream for EventStream {
 
 impl Drop for EventStream {
     fn drop(&mut self) {
-        let mut queue = self.shared.lock();
+        let mut queue = lock(&self.shared.queue);
         queue.gone = true;
-        queue.events.clear();
+        queue.waiting.clear();
         if !queue.closed {
             self.shared.cancel.cancel();
         }

@@ -3,13 +3,25 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 /// How much may happen without a question. A deny rule holds in every mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "camelCase")]
+#[strum(serialize_all = "camelCase")]
 pub enum Mode {
     /// What only reads runs; the rest is asked.
     #[default]
@@ -22,60 +34,21 @@ pub enum Mode {
     BypassPermissions,
 }
 
-impl Mode {
-    /// Every mode, in order of the names that people see.
-    pub const ALL: [Self; 4] =
-        [Self::Default, Self::AcceptEdits, Self::Plan, Self::BypassPermissions];
-
-    /// The name in settings, flags and events.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::AcceptEdits => "acceptEdits",
-            Self::Plan => "plan",
-            Self::BypassPermissions => "bypassPermissions",
-        }
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Mode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(|| {
-            format!("unknown mode `{text}`; use default, acceptEdits, plan or bypassPermissions")
-        })
-    }
-}
-
 /// Where a rule came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 pub enum Origin {
     /// The built-in list.
+    #[strum(to_string = "built-in list")]
     BuiltIn,
     /// The user's settings file.
+    #[strum(to_string = "user settings")]
     User,
     /// A flag of this run.
+    #[strum(to_string = "command line")]
     Flag,
     /// An answer *always* in this session.
+    #[strum(to_string = "this session")]
     Session,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BuiltIn => "built-in list",
-            Self::User => "user settings",
-            Self::Flag => "command line",
-            Self::Session => "this session",
-        })
-    }
 }
 
 /// `Tool` or `Tool(pattern)`. What a pattern means is the tool's affair; none means every call.
@@ -93,20 +66,20 @@ impl Rule {
     /// Reads `Tool` or `Tool(pattern)`.
     pub fn parse(text: &str, origin: Origin) -> Result<Self, String> {
         let text = text.trim();
-        let fault = |what: &str| {
-            format!("bad permission rule `{text}`: {what}; write `Tool` or `Tool(pattern)`")
-        };
+        let fault = |what: &str| format!("bad permission rule `{text}`: {what}; write `Tool` or `Tool(pattern)`");
         let (tool, pattern) = match text.split_once('(') {
             None => (text, None),
             Some((tool, rest)) => {
-                let pattern =
-                    rest.strip_suffix(')').ok_or_else(|| fault("the closing `)` is missing"))?;
+                let pattern = rest.strip_suffix(')').ok_or_else(|| fault("the closing `)` is missing"))?;
                 (tool, Some(pattern.trim()).filter(|pattern| !matches!(*pattern, "" | "*")))
             }
         };
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*');
         if tool.is_empty() || !tool.chars().all(is_name) {
             return Err(fault("no tool name"));
+        }
+        if tool.contains('*') && pattern.is_some() {
+            return Err(fault("a name with `*` speaks for whole tools and takes no pattern"));
         }
         Ok(Self { tool: tool.to_owned(), pattern: pattern.map(str::to_owned), origin })
     }
@@ -140,7 +113,17 @@ impl Rules {
 }
 
 fn whole<'a>(rules: &'a [Rule], tool: &str) -> Option<&'a Rule> {
-    rules.iter().find(|rule| rule.pattern.is_none() && rule.tool == tool)
+    rules.iter().find(|rule| rule.pattern.is_none() && names(&rule.tool, tool))
+}
+
+/// Whether a name, in which `*` stands for any text, is that of the tool.
+fn names(name: &str, tool: &str) -> bool {
+    match name.split_once('*') {
+        None => name == tool,
+        Some((head, rest)) => tool
+            .strip_prefix(head)
+            .is_some_and(|after| (0..=after.len()).any(|at| after.is_char_boundary(at) && names(rest, &after[at..]))),
+    }
 }
 
 /// Where a call happens. Roots are fixed by the user at start; the working folder is no grant.
@@ -155,18 +138,19 @@ pub struct Place {
 }
 
 /// What a call does to the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Effect {
     /// It only reads.
     ReadOnly,
     /// It changes files, all inside the workspace and none protected.
     EditsWorkspace,
     /// Anything else, and everything that could not be told.
+    #[default]
     Other,
 }
 
 /// What bears on one call: the tool's finding of fact, which the chain turns into a decision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Judgement {
     /// The deny rule that matches.
     pub deny: Option<Rule>,
@@ -189,16 +173,17 @@ pub struct Judgement {
 impl Judgement {
     /// Nothing is known: it is asked.
     pub fn unjudged() -> Self {
-        Self {
-            deny: None,
-            uncertain: None,
-            ask: None,
-            guarded: None,
-            covered: false,
-            effect: Effect::Other,
-            reason: "what this does is not known before it runs".into(),
-            suggestions: Vec::new(),
-        }
+        Self { reason: "what this does is not known before it runs".into(), ..Self::default() }
+    }
+
+    /// The same for a tool that cannot tell what a pattern of the user means for this call.
+    pub fn unjudged_under(tool: &str, rules: &Rules) -> Self {
+        let pattern = rules
+            .deny
+            .iter()
+            .find(|rule| rule.tool == tool && rule.pattern.is_some() && rule.origin != Origin::BuiltIn);
+        let uncertain = pattern.map(|rule| format!("whether {rule} matches is not known"));
+        Self { uncertain, ..Self::unjudged() }
     }
 
     /// The same with the rules that speak for the whole tool.
@@ -285,23 +270,17 @@ mod tests {
             (Judgement { deny, covered: true, ..read.clone() }, "deny deny deny deny"),
             (Judgement { covered: true, ..base.clone() }, "allow allow deny allow"),
             (Judgement { uncertain: Some("x".into()), ..read.clone() }, "ask ask ask ask"),
-            (
-                Judgement { ask: Some(rule("Bash", Origin::User)), covered: true, ..base.clone() },
-                "ask ask deny ask",
-            ),
-            (
-                Judgement { guarded: Some(".git".into()), covered: true, ..edit.clone() },
-                "ask ask deny allow",
-            ),
+            (Judgement { ask: Some(rule("Bash", Origin::User)), covered: true, ..base.clone() }, "ask ask deny ask"),
+            (Judgement { guarded: Some(".git".into()), covered: true, ..edit.clone() }, "ask ask deny allow"),
             (Judgement { guarded: Some("~/.ssh".into()), ..read.clone() }, "ask ask ask allow"),
             (read, "allow allow allow allow"),
             (edit, "ask allow deny allow"),
             (base, "ask ask deny allow"),
         ];
         for (judgement, expected) in table {
-            let words: Vec<&str> = Mode::ALL
-                .into_iter()
-                .map(|mode| match decide(mode, &judgement) {
+            let words: Vec<&str> = <Mode as strum::VariantArray>::VARIANTS
+                .iter()
+                .map(|mode| match decide(*mode, &judgement) {
                     Decision::Allow => "allow",
                     Decision::Deny(_) => "deny",
                     Decision::Ask(_) => "ask",

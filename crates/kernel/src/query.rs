@@ -4,24 +4,15 @@
 //! extension has taken that event, so a journal is a write-ahead log.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::compact::{self, CompactPolicy};
-use crate::conversation::SharedConversation;
-use crate::event::{AgentEvent, Cost, Init, Level, TerminalReason};
-use crate::extension::{At, Extensions};
-use crate::gate::Gate;
-use crate::message::{Block, Message};
-use crate::model::{ErrorKind, Model, ModelError, StopReason, Usage};
-use crate::orchestrate::{panic_text, run_round};
-use crate::outlet::{self, EventStream};
-use crate::permission::Place;
-use crate::subagent::Scope;
-use crate::tool::ToolPool;
-use crate::turn::{Answered, Audience, ask, request};
+use crate::*;
+
+/// What a model is told once that thought and then stopped.
+const NUDGE: &str = "Your last message had no answer in it. Go on.";
 
 /// Bounds of one prompt.
 #[derive(Debug, Clone, Default)]
@@ -39,11 +30,11 @@ pub struct Meter(Arc<Mutex<Usage>>);
 impl Meter {
     /// The total so far.
     pub fn total(&self) -> Usage {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *lock(&self.0)
     }
 
     fn add(&self, usage: Usage) -> Usage {
-        let mut total = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut total = lock(&self.0);
         *total += usage;
         *total
     }
@@ -74,8 +65,10 @@ pub struct QueryParams {
     pub meter: Meter,
     /// Interrupts the prompt.
     pub cancel: CancellationToken,
-    /// Sent first; `None` after a session's first prompt.
-    pub init: Option<Init>,
+    /// What this agent is.
+    pub init: Init,
+    /// Whether `init` is sent first: on a session's first prompt, and for each child.
+    pub announce: bool,
     /// What is asked.
     pub prompt: Vec<Block>,
     /// Who asks: `person`, `agent`, or the name of a feature.
@@ -84,15 +77,24 @@ pub struct QueryParams {
     pub report_messages: bool,
 }
 
-/// How a prompt ended.
-pub(crate) struct Outcome {
-    pub(crate) reason: TerminalReason,
-    pub(crate) text: String,
-    pub(crate) error: Option<String>,
-    pub(crate) turns: u32,
+/// How a prompt ended. There is always an outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Why it ended.
+    pub reason: TerminalReason,
+    /// The agent's last words.
+    pub text: String,
+    /// What went wrong, if something did.
+    pub error: Option<String>,
+    /// Model calls that were made.
+    pub turns: u32,
 }
 
 impl Outcome {
+    fn of(reason: TerminalReason) -> Self {
+        Self { reason, text: String::new(), error: None, turns: 0 }
+    }
+
     pub(crate) fn terminal(&self, messages: Option<Arc<Vec<Arc<Message>>>>) -> AgentEvent {
         AgentEvent::Terminal { reason: self.reason, messages }
     }
@@ -100,239 +102,230 @@ impl Outcome {
 
 /// Answers one prompt. The stream always ends with `terminal`; dropping it interrupts the work.
 pub fn query(params: QueryParams) -> EventStream {
-    drive(params, |params, scope| async move { run(&params, &scope).await })
+    drive(params, |scope| async move { run(&scope).await })
 }
 
 /// Summarises the history now, whatever its size. The stream ends with `terminal`.
 pub fn compact_now(params: QueryParams) -> EventStream {
-    drive(params, |params, scope| async move {
-        match compact::compact(&params, &scope, "manual").await {
-            Ok(()) => Outcome::of(TerminalReason::Completed, 0),
-            Err(Some(fault)) => fail(&scope, "compact", fault, TerminalReason::Error, 0).await,
-            Err(None) => Outcome::of(TerminalReason::Aborted, 0),
+    drive(params, |scope| async move {
+        match compact::compact(&scope, "manual").await {
+            Ok(()) => Outcome::of(TerminalReason::Completed),
+            Err(Some(fault)) => fail(&scope, "compact", fault, TerminalReason::Error).await,
+            Err(None) => Outcome::of(TerminalReason::Aborted),
         }
     })
 }
 
-fn drive<F>(params: QueryParams, work: impl FnOnce(QueryParams, Arc<Scope>) -> F) -> EventStream
+fn drive<F>(params: QueryParams, work: impl FnOnce(Arc<Scope>) -> F) -> EventStream
 where
     F: Future<Output = Outcome> + Send + 'static,
 {
     let (outlet, stream) = outlet::channel(params.extensions.clone(), params.cancel.clone());
-    let scope = Arc::new(Scope { params: Some(params.clone()), outlet, depth: 0 });
-    let work = work(params.clone(), scope.clone());
+    let scope = Arc::new(Scope { params, outlet, depth: 0 });
+    let work = work(scope.clone());
     tokio::spawn(async move {
-        let outcome = match AssertUnwindSafe(work).catch_unwind().await {
-            Ok(outcome) => outcome,
-            Err(panic) => {
-                let text = format!("rsagent failed inside: {}", panic_text(&*panic));
-                fail(&scope, "loop", text, TerminalReason::Error, 0).await
-            }
+        let Scope { params, outlet, .. } = &*scope;
+        let history = || params.report_messages.then(|| params.conversation.lock().history());
+        let whole = async {
+            let _lease = params.conversation.lease().await;
+            let outcome = work.await;
+            outlet.send(outcome.terminal(history())).await;
         };
-        let messages = params.report_messages.then(|| params.conversation.lock().history());
-        scope.outlet.send(outcome.terminal(messages)).await;
-        scope.outlet.close();
+        if let Err(panic) = AssertUnwindSafe(whole).catch_unwind().await {
+            // A feature may be what failed, so only the consumer is told.
+            let text = format!("rsagent failed inside: {}", panic_text(&*panic));
+            outlet.tell(AgentEvent::notice("loop", Level::Error, text));
+            outlet.tell(Outcome::of(TerminalReason::Error).terminal(history()));
+        }
+        outlet.close();
     });
     stream
 }
 
-impl Outcome {
-    fn of(reason: TerminalReason, turns: u32) -> Self {
-        Self { reason, text: String::new(), error: None, turns }
-    }
+async fn fail(scope: &Scope, source: &str, text: String, reason: TerminalReason) -> Outcome {
+    scope.outlet.send(AgentEvent::notice(source, Level::Error, text.clone())).await;
+    Outcome { error: Some(text), ..Outcome::of(reason) }
 }
 
-async fn fail(
-    scope: &Scope,
-    source: &str,
-    text: String,
-    reason: TerminalReason,
-    turns: u32,
-) -> Outcome {
-    scope.outlet.send(AgentEvent::notice(source, Level::Error, text.clone())).await;
-    Outcome { reason, text: String::new(), error: Some(text), turns }
+/// What may still happen within a prompt, each once.
+struct Chances {
+    compact: bool,
+    recover: bool,
+    nudge: bool,
 }
 
 /// The loop: the same for the main agent and for its children.
-pub(crate) async fn run(params: &QueryParams, scope: &Arc<Scope>) -> Outcome {
-    let outlet = &scope.outlet;
-    if let Some(init) = &params.init {
-        outlet.send(AgentEvent::Init(init.clone())).await;
+pub(crate) async fn run(scope: &Arc<Scope>) -> Outcome {
+    let QueryParams { conversation, prompt, origin, init, announce, .. } = &scope.params;
+    if *announce {
+        scope.outlet.send(AgentEvent::Init(init.clone())).await;
     }
-    let said = params.conversation.lock().push_user(params.prompt.clone());
+    let said = conversation.lock().push_user(prompt.clone());
     match said {
-        Ok(message) => {
-            outlet.send(AgentEvent::User { message, origin: params.origin.clone() }).await;
-        }
-        Err(fault) => {
-            return fail(scope, "prompt", fault.to_string(), TerminalReason::Error, 0).await;
-        }
+        Ok(message) => scope.outlet.send(AgentEvent::User { message, origin: origin.clone() }).await,
+        Err(fault) => return fail(scope, "prompt", fault.to_string(), TerminalReason::Error).await,
     }
-    let mut words = String::new();
-    let mut may_compact = true;
-    let mut may_recover = true;
-    let mut turn = 0;
+    let mut chances = Chances { compact: true, recover: true, nudge: true };
+    let mut text = String::new();
+    let mut turns = 0;
     loop {
-        let at = At { depth: scope.depth, turn: turn + 1 };
-        for extension in params.extensions.iter() {
-            let blocks = extension.before_model(at).await;
-            params.conversation.lock().append(blocks);
-        }
-        if may_compact && compact::is_due(params) {
-            may_compact = compact_or_say(params, scope).await;
-        }
-        if params.cancel.is_cancelled() {
-            return Outcome { text: words, ..Outcome::of(TerminalReason::Aborted, turn) };
-        }
-        turn = at.turn;
-        outlet.send(AgentEvent::TurnStart { turn }).await;
-        let (blocks, stop, usage) =
-            match ask(params, outlet, request(params), Audience::Consumer).await {
-                Answered::Whole { blocks, stop, usage } => (blocks, stop, usage),
-                Answered::Aborted { text } => {
-                    keep_partial(params, scope, text).await;
-                    return Outcome { text: words, ..Outcome::of(TerminalReason::Aborted, turn) };
-                }
-                Answered::Failed(error) => {
-                    if may_recover && recover(params, at, &error).await {
-                        may_recover = false;
-                        turn -= 1;
-                        continue;
-                    }
-                    let reason = match error.kind {
-                        ErrorKind::Refused => TerminalReason::Refused,
-                        _ => TerminalReason::Error,
-                    };
-                    return Outcome {
-                        text: words,
-                        ..fail(scope, "model", error.to_string(), reason, turn).await
-                    };
-                }
-            };
-        if let StopReason::Refusal(why) = stop {
-            count(params, scope, usage).await;
-            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-            let text = format!("the model declined to answer{why}");
-            return fail(scope, "model", text, TerminalReason::Refused, turn).await;
-        }
-        let answer = keep_answer(params, scope, blocks, usage).await;
-        if let Some(message) = &answer {
-            words = message.text();
-        }
-        if let Some(message) = answer.filter(|message| calls_tools(message)) {
-            let added = run_round(params, scope, &message, at).await;
-            if params.cancel.is_cancelled() {
-                return Outcome { text: words, ..Outcome::of(TerminalReason::Aborted, turn) };
-            }
-            if params.limits.max_turns.is_some_and(|limit| turn >= limit) {
-                return Outcome { text: words, ..Outcome::of(TerminalReason::MaxTurns, turn) };
-            }
-            params.conversation.lock().append(added);
-            continue;
-        }
-        if stop == StopReason::PauseTurn {
-            continue;
-        }
-        if !go_on(params, scope, at).await {
-            say_why_cut(scope, &stop).await;
-            return Outcome { text: words, ..Outcome::of(TerminalReason::Completed, turn) };
+        turns += 1;
+        match turn(scope, At { depth: scope.depth, turn: turns }, &mut chances, &mut text).await {
+            Step::GoOn => {}
+            Step::Again => turns -= 1,
+            Step::End(outcome) => return Outcome { text, turns, ..outcome },
         }
     }
 }
 
-fn calls_tools(message: &Message) -> bool {
-    message.content().iter().any(|block| matches!(block, Block::ToolUse { .. }))
+/// What follows a turn.
+enum Step {
+    /// The next turn.
+    GoOn,
+    /// The same turn, with another history.
+    Again,
+    /// Nothing.
+    End(Outcome),
 }
 
-/// Puts an answer into the conversation and counts it.
-async fn keep_answer(
-    params: &QueryParams,
-    scope: &Scope,
-    blocks: Vec<Block>,
-    usage: Usage,
-) -> Option<Arc<Message>> {
-    let message = {
-        let mut conversation = params.conversation.lock();
-        let message = conversation.push_assistant(blocks);
-        conversation.measure(usage);
-        message
+impl Step {
+    fn end(reason: TerminalReason) -> Self {
+        Self::End(Outcome::of(reason))
+    }
+}
+
+/// One turn: a call of the model, and the tools that it calls.
+async fn turn(scope: &Arc<Scope>, at: At, chances: &mut Chances, words: &mut String) -> Step {
+    let params = &scope.params;
+    for extension in params.extensions.iter() {
+        let blocks = extension.before_model(at).await;
+        append(scope, vec![(extension.name().to_owned(), blocks)]).await;
+    }
+    if chances.compact && compact::is_due(params) {
+        chances.compact = compact_or_say(scope).await;
+    }
+    if params.cancel.is_cancelled() {
+        return Step::end(TerminalReason::Aborted);
+    }
+    scope.outlet.send(AgentEvent::TurnStart { turn: at.turn }).await;
+    let (blocks, stop, usage) = match ask(scope, request(params), Audience::Consumer).await {
+        Answered::Whole { blocks, stop, usage } => (blocks, stop, usage),
+        Answered::Aborted { text } => {
+            // The text that was shown stays; what the answer wanted to run does not.
+            keep(scope, vec![Block::text(text)], Usage::default()).await;
+            return Step::end(TerminalReason::Aborted);
+        }
+        Answered::Failed(error) => {
+            if std::mem::take(&mut chances.recover) && recover(scope, at, &error).await {
+                return Step::Again;
+            }
+            let refused = error.kind == ErrorKind::Refused;
+            let reason = if refused { TerminalReason::Refused } else { TerminalReason::Error };
+            return Step::End(fail(scope, "model", error.to_string(), reason).await);
+        }
     };
-    match &message {
-        Some(message) => {
-            scope.outlet.send(AgentEvent::Assistant { message: message.clone() }).await;
+    let Some(message) = keep(scope, blocks, usage).await else {
+        let text = "the model sent an empty answer";
+        scope.outlet.send(AgentEvent::notice("model", Level::Warning, text)).await;
+        return go_on(scope, at, &stop).await;
+    };
+    *words = message.text();
+    let last = params.limits.max_turns.is_some_and(|limit| at.turn >= limit);
+    if message.tool_uses().next().is_some() {
+        let added = run_round(scope, &message, at).await;
+        append(scope, added).await;
+        if params.cancel.is_cancelled() || last {
+            // The round stays open, so that the next prompt joins its results in one message.
+            let aborted = params.cancel.is_cancelled();
+            return Step::end(if aborted { TerminalReason::Aborted } else { TerminalReason::MaxTurns });
         }
-        None => {
-            let text = "the model sent an empty answer";
-            scope.outlet.send(AgentEvent::notice("model", Level::Warning, text)).await;
-        }
+        params.conversation.lock().close_round();
+        return Step::GoOn;
     }
-    count(params, scope, usage).await;
-    message
+    let paused = stop == StopReason::PauseTurn;
+    if paused && last {
+        return Step::end(TerminalReason::MaxTurns);
+    }
+    let only_thought = message.content.iter().all(|block| matches!(block, Block::Thinking { .. }));
+    if only_thought && !last && std::mem::take(&mut chances.nudge) {
+        append(scope, vec![("loop".into(), vec![Block::text(NUDGE)])]).await;
+        return Step::GoOn;
+    }
+    if paused { Step::GoOn } else { go_on(scope, at, &stop).await }
 }
 
-/// Of an interrupted answer the text that was shown stays; what it wanted to run does not.
-async fn keep_partial(params: &QueryParams, scope: &Scope, text: String) {
-    let message = params.conversation.lock().push_assistant(vec![Block::text(text)]);
-    if let Some(message) = message {
+/// Puts an answer into the conversation, says so, and counts it where it was not counted before.
+async fn keep(scope: &Scope, blocks: Vec<Block>, usage: Usage) -> Option<Arc<Message>> {
+    let kept = {
+        let mut conversation = scope.params.conversation.lock();
+        let kept = conversation.push_assistant(blocks);
+        conversation.measure(usage);
+        kept
+    };
+    if let Some(message) = kept.clone() {
         scope.outlet.send(AgentEvent::Assistant { message }).await;
     }
+    count(scope, usage).await;
+    kept
 }
 
-pub(crate) async fn count(params: &QueryParams, scope: &Scope, usage: Usage) {
+pub(crate) async fn count(scope: &Scope, usage: Usage) {
     if usage.total() > 0 {
         let call = Cost { tokens: usage, cost: None };
-        let session = Cost { tokens: params.meter.add(usage), cost: None };
+        let session = Cost { tokens: scope.params.meter.add(usage), cost: None };
         scope.outlet.send(AgentEvent::Usage { call, session }).await;
     }
 }
 
-/// Summarises the history. A failure is said once; whether it may be tried again.
-async fn compact_or_say(params: &QueryParams, scope: &Scope) -> bool {
-    match compact::compact(params, scope, "auto").await {
-        Ok(()) => true,
-        Err(fault) => {
-            if let Some(text) = fault {
-                scope.outlet.send(AgentEvent::notice("compact", Level::Error, text)).await;
-            }
-            false
-        }
+/// Appends what features add, in one message, and says for each what it was.
+async fn append(scope: &Scope, added: Vec<Added>) {
+    let blocks = added.iter().flat_map(|(_, blocks)| blocks).cloned().collect();
+    if scope.params.conversation.lock().append(blocks).is_none() {
+        return;
     }
+    for (origin, blocks) in added.into_iter().filter(|(_, blocks)| !blocks.iter().all(Block::is_blank)) {
+        let message = Arc::new(Message::new(Role::User, blocks));
+        scope.outlet.send(AgentEvent::User { message, origin }).await;
+    }
+}
+
+/// Summarises the history. A failure is said; whether it may be tried again in this prompt.
+async fn compact_or_say(scope: &Scope) -> bool {
+    let (level, text) = match compact::compact(scope, "auto").await {
+        Ok(()) if !compact::is_over(&scope.params) => return true,
+        Ok(()) => (Level::Warning, "the summary is still over the threshold".to_owned()),
+        Err(Some(fault)) => (Level::Error, fault),
+        Err(None) => return false,
+    };
+    scope.outlet.send(AgentEvent::notice("compact", level, text)).await;
+    false
 }
 
 /// Lets the features propose a history with which a failed call may succeed.
-async fn recover(params: &QueryParams, at: At, error: &ModelError) -> bool {
-    for extension in params.extensions.iter() {
-        if let Some(draft) = extension.on_model_error(at, error).await {
-            return params.conversation.lock().open_epoch(draft, None).is_ok();
+async fn recover(scope: &Scope, at: At, error: &ModelError) -> bool {
+    for extension in scope.params.extensions.iter() {
+        let Some(draft) = extension.on_model_error(at, error).await else { continue };
+        return compact::open_epoch(scope, draft, extension.name()).await.is_ok();
+    }
+    false
+}
+
+/// The model is done. Asks the features whether the loop shall go on all the same.
+async fn go_on(scope: &Scope, at: At, stop: &StopReason) -> Step {
+    let last = scope.params.limits.max_turns.is_some_and(|limit| at.turn >= limit);
+    for extension in scope.params.extensions.iter().filter(|_| !last) {
+        if let Some(text) = extension.before_stop(at).await.filter(|text| !text.trim().is_empty()) {
+            append(scope, vec![(extension.name().to_owned(), vec![Block::text(text)])]).await;
+            return Step::GoOn;
         }
     }
-    false
-}
-
-/// Asks the features whether the loop shall go on although the model is done.
-async fn go_on(params: &QueryParams, scope: &Scope, at: At) -> bool {
-    if params.limits.max_turns.is_some_and(|limit| at.turn >= limit) {
-        return false;
-    }
-    for extension in params.extensions.iter() {
-        let Some(text) = extension.before_stop(at).await else { continue };
-        let added = params.conversation.lock().append(vec![Block::text(text)]);
-        let Some(message) = added else { continue };
-        let origin = extension.name().to_owned();
-        scope.outlet.send(AgentEvent::User { message, origin }).await;
-        return true;
-    }
-    false
-}
-
-async fn say_why_cut(scope: &Scope, stop: &StopReason) {
-    let text = match stop {
-        StopReason::MaxTokens => "the answer was cut at the output limit",
-        StopReason::ContextWindow => "the answer was cut: the context window is full",
-        StopReason::EndTurn
-        | StopReason::PauseTurn
-        | StopReason::Refusal(_)
-        | StopReason::Other(_) => return,
+    let cut = match stop {
+        StopReason::MaxTokens => Some("the answer was cut at the output limit"),
+        StopReason::ContextWindow => Some("the answer was cut: the context window is full"),
+        StopReason::EndTurn | StopReason::PauseTurn | StopReason::Refusal(_) | StopReason::Other(_) => None,
     };
-    scope.outlet.send(AgentEvent::notice("model", Level::Warning, text)).await;
+    if let Some(text) = cut {
+        scope.outlet.send(AgentEvent::notice("model", Level::Warning, text)).await;
+    }
+    Step::end(TerminalReason::Completed)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Attempts left, shared by everyone who may spend them. Never goes below zero.
+/// Attempts, shared by everyone who may spend them. No more are given than there are.
 #[derive(Debug, Clone)]
 pub struct RetryBudget {
     spent: Arc<AtomicU32>,
@@ -20,12 +20,8 @@ impl RetryBudget {
 
     /// Takes one attempt and gives its number from 1, or `None` when none is left.
     pub fn take(&self) -> Option<u32> {
-        self.spent
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |spent| {
-                (spent < self.limit).then_some(spent + 1)
-            })
-            .ok()
-            .map(|before| before + 1)
+        let spent = self.spent.fetch_add(1, Ordering::Relaxed);
+        (spent < self.limit).then_some(spent + 1)
     }
 }
 

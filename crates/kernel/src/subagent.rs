@@ -3,28 +3,16 @@
 
 use std::sync::Arc;
 
-use crate::conversation::{Conversation, Prefix, SharedConversation, SystemBlock};
-use crate::event::{Init, TerminalReason};
-use crate::message::Block;
-use crate::outlet::Outlet;
-use crate::query::{QueryParams, run};
-use crate::tool::ToolContext;
+use crate::*;
 
 /// How deep agents may nest: the main agent is 0.
 const MAX_DEPTH: u32 = 2;
 
-/// Where a tool runs: the query that called it.
+/// One agent at work: what it works with, where its events go, how deep it is nested.
 pub(crate) struct Scope {
-    /// `None` in a tool's own tests.
-    pub(crate) params: Option<QueryParams>,
+    pub(crate) params: QueryParams,
     pub(crate) outlet: Outlet,
     pub(crate) depth: u32,
-}
-
-impl Scope {
-    pub(crate) fn detached() -> Self {
-        Self { params: None, outlet: Outlet::sink(), depth: 0 }
-    }
 }
 
 /// What a child agent is.
@@ -39,60 +27,36 @@ pub struct SubagentSpec {
     pub read_only: bool,
 }
 
-/// What a child came to. There is always one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SubagentReport {
-    /// Why it ended.
-    pub reason: TerminalReason,
-    /// Its last words.
-    pub text: String,
-    /// What went wrong, if something did.
-    pub error: Option<String>,
-    /// Model calls it made.
-    pub turns: u32,
-}
-
 impl ToolContext {
     /// Runs a child agent to its end. Its events go up, wrapped, under this call's id.
-    /// Errors when agents would nest too deep.
-    pub async fn subagent(&self, spec: SubagentSpec) -> Result<SubagentReport, String> {
-        let depth = self.scope.depth + 1;
-        let Some(parent) = self.scope.params.as_ref().filter(|_| depth <= MAX_DEPTH) else {
+    /// Errors when agents would nest too deep, or where no agent called the tool.
+    pub async fn subagent(&self, spec: SubagentSpec) -> Result<Outcome, String> {
+        let caller = self.scope.as_ref().ok_or("no agent called this tool")?;
+        if caller.depth >= MAX_DEPTH {
             return Err(format!("agents may not nest deeper than {MAX_DEPTH}"));
-        };
+        }
+        let parent = &caller.params;
         let tools = parent.tools.filtered(spec.tools);
         let gate = if spec.read_only { parent.gate.read_only() } else { parent.gate.clone() };
         let inherited = parent.conversation.lock().prefix();
         let own = SystemBlock { text: spec.system, cache: true };
         let dynamic = inherited.system.iter().filter(|block| !block.cache).cloned();
         let prefix = Prefix::new([own].into_iter().chain(dynamic).collect(), tools.specs());
-        let init = parent.init.clone().map(|init| Init {
-            mode: gate.mode(),
-            tools: tools.names(),
-            ..init
-        });
         let params = QueryParams {
             conversation: SharedConversation::new(Conversation::new(prefix)),
+            init: Init { mode: gate.mode(), tools: tools.names(), ..parent.init.clone() },
+            announce: true,
             tools,
             gate,
-            init,
             cancel: self.cancel.clone(),
             prompt: vec![Block::text(spec.prompt)],
             origin: "agent".into(),
             ..parent.clone()
         };
-        let scope = Arc::new(Scope {
-            outlet: self.scope.outlet.child(&self.id.0),
-            params: Some(params.clone()),
-            depth,
-        });
-        let outcome = run(&params, &scope).await;
+        let outlet = caller.outlet.child(&self.id.0);
+        let scope = Arc::new(Scope { params, outlet, depth: caller.depth + 1 });
+        let outcome = run(&scope).await;
         scope.outlet.send(outcome.terminal(None)).await;
-        Ok(SubagentReport {
-            reason: outcome.reason,
-            text: outcome.text,
-            error: outcome.error,
-            turns: outcome.turns,
-        })
+        Ok(outcome)
     }
 }

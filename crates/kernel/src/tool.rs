@@ -1,17 +1,14 @@
 //! Owns the seam to tools: what a tool promises, what it is given, what it gives back.
 //! Must not know which tools exist.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{ToolUseId, value_weight};
-use crate::permission::{Judgement, Place, Rules};
-use crate::subagent::Scope;
+use crate::*;
 
 /// What the model is told of a tool: frozen for an epoch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,16 +39,14 @@ pub trait Tool: Send + Sync {
     fn check(&self, input: &Value) -> Result<(), String>;
 
     /// Whether this call may run beside others in one batch.
-    fn is_concurrency_safe(&self, input: &Value) -> bool {
-        let _ = input;
+    fn is_concurrency_safe(&self, _input: &Value) -> bool {
         false
     }
 
     /// What bears on the question whether this call may happen. Rules for the whole tool (`Name`
     /// without a pattern) are added by the kernel.
-    fn judge(&self, input: &Value, rules: &Rules, place: &Place) -> Judgement {
-        let _ = (input, rules, place);
-        Judgement::unjudged()
+    fn judge(&self, _input: &Value, rules: &Rules, _place: &Place) -> Judgement {
+        Judgement::unjudged_under(self.name(), rules)
     }
 
     /// Does the work. Ends soon after `context.cancel` fires; what it spawned has ended with it.
@@ -68,7 +63,23 @@ pub enum ResultContent {
     Blocks(Vec<Value>),
 }
 
+impl Default for ResultContent {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
 impl ResultContent {
+    /// The same without blank texts, which the APIs refuse; a word in the place of nothing at all.
+    pub(crate) fn sendable(mut self) -> Self {
+        if let Self::Blocks(blocks) = &mut self {
+            blocks.retain(|block| {
+                block["type"] != "text" || block["text"].as_str().is_some_and(|text| !text.trim().is_empty())
+            });
+        }
+        if self.weight() == 0 { Self::Text("(no output)".into()) } else { self }
+    }
+
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -80,11 +91,7 @@ impl ResultContent {
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
-            Self::Blocks(blocks) => {
-                let texts: Vec<&str> =
-                    blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-                texts.join("\n")
-            }
+            Self::Blocks(blocks) => blocks.iter().filter_map(|b| b["text"].as_str()).collect::<Vec<_>>().join("\n"),
         }
     }
 }
@@ -108,11 +115,7 @@ impl ToolOutput {
 
     /// A failure. The text starts with `Error:`, since some providers drop the flag.
     pub fn error(text: impl std::fmt::Display) -> Self {
-        Self {
-            content: ResultContent::Text(format!("Error: {text}")),
-            is_error: true,
-            detail: Value::Null,
-        }
+        Self { content: ResultContent::Text(format!("Error: {text}")), is_error: true, detail: Value::Null }
     }
 
     /// The same with a detail for people.
@@ -130,28 +133,21 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Where paths are relative to, and what the workspace is.
     pub place: Arc<Place>,
-    pub(crate) scope: Arc<Scope>,
+    /// The agent that calls; none in a tool's own tests.
+    pub(crate) scope: Option<Arc<Scope>>,
 }
 
 impl ToolContext {
     /// Shows output while the call runs. Never waits; under pressure the oldest of it is dropped.
     pub fn progress(&self, text: &str) {
-        self.scope.outlet.progress(&self.id, text);
-    }
-
-    /// The working folder.
-    pub fn cwd(&self) -> &Path {
-        &self.place.cwd
+        if let Some(scope) = &self.scope {
+            scope.outlet.stream(Piece::Progress(self.id.clone()), text.to_owned());
+        }
     }
 
     /// A context for a tool's own tests: no events, no subagents that could run.
     pub fn detached(place: Place, cancel: CancellationToken) -> Self {
-        Self {
-            id: ToolUseId("test".into()),
-            scope: Arc::new(Scope::detached()),
-            place: Arc::new(place),
-            cancel,
-        }
+        Self { id: ToolUseId("test".into()), scope: None, place: Arc::new(place), cancel }
     }
 }
 
@@ -201,9 +197,4 @@ impl ToolPool {
             })
             .collect()
     }
-}
-
-/// The schema of a tool without input.
-pub fn empty_schema() -> Value {
-    json!({"type": "object", "properties": {}, "additionalProperties": false})
 }

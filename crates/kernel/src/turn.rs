@@ -5,12 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 
-use crate::event::AgentEvent;
-use crate::message::Block;
-use crate::model::{ErrorKind, ModelError, ModelEvent, ModelRequest, StopReason, Usage};
-use crate::outlet::Outlet;
-use crate::query::QueryParams;
-use crate::retry::{self, RetryBudget};
+use crate::*;
 
 /// Attempts beyond the first that one call may cost.
 const RETRIES: u32 = 3;
@@ -34,9 +29,10 @@ pub(crate) enum Answered {
     Aborted { text: String },
 }
 
-/// The request for the conversation as it is now.
+/// The request for the conversation as it is now. What is still open in it is closed first.
 pub(crate) fn request(params: &QueryParams) -> ModelRequest {
-    let conversation = params.conversation.lock();
+    let mut conversation = params.conversation.lock();
+    conversation.close_round();
     ModelRequest {
         model: params.model_id.clone(),
         max_tokens: params.max_tokens,
@@ -50,40 +46,39 @@ pub(crate) fn request(params: &QueryParams) -> ModelRequest {
 
 /// Calls the model. A stream that breaks after its first delta is void and asked for again while
 /// attempts are left: nothing of it has run. Before the first delta the model itself retries.
-pub(crate) async fn ask(
-    params: &QueryParams,
-    outlet: &Outlet,
-    request: ModelRequest,
-    audience: Audience,
-) -> Answered {
+pub(crate) async fn ask(scope: &Scope, request: ModelRequest, audience: Audience) -> Answered {
     loop {
         let mut attempt = Attempt::default();
-        let error = match attempt.follow(params, outlet, request.clone(), audience).await {
-            Followed::Stopped(stop) => {
+        let error = match attempt.follow(scope, request.clone(), audience).await {
+            Ok(StopReason::Refusal(why)) => {
+                count(scope, attempt.usage).await;
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                return Answered::Failed(ModelError::new(ErrorKind::Refused, format!("the model declined{why}")));
+            }
+            Ok(stop) => {
                 let Attempt { blocks, usage, .. } = attempt;
                 return Answered::Whole { blocks, stop, usage };
             }
-            Followed::Cancelled => return Answered::Aborted { text: attempt.text },
-            Followed::Broke(error) => error,
+            Err(None) => {
+                count(scope, attempt.usage).await;
+                return Answered::Aborted { text: attempt.text };
+            }
+            Err(Some(error)) => error,
         };
+        // What was not kept was paid for all the same.
+        count(scope, attempt.usage).await;
         let number = match error.kind.is_transient() && attempt.begun {
             true => request.retries.take(),
             false => None,
         };
         let Some(number) = number else { return Answered::Failed(error) };
         let delay = retry::delay(number, error.kind.retry_after());
-        outlet.send(retry_event(error.message, number, delay, true)).await;
+        scope.outlet.send(retry_event(error.message, number, delay, true)).await;
         tokio::select! {
             () = tokio::time::sleep(delay) => {}
-            () = params.cancel.cancelled() => return Answered::Aborted { text: String::new() },
+            () = scope.params.cancel.cancelled() => return Answered::Aborted { text: String::new() },
         }
     }
-}
-
-enum Followed {
-    Stopped(StopReason),
-    Broke(ModelError),
-    Cancelled,
 }
 
 #[derive(Default)]
@@ -97,33 +92,34 @@ struct Attempt {
 }
 
 impl Attempt {
+    /// Reads the answer to its end. `Err(None)` when the prompt was interrupted.
     async fn follow(
         &mut self,
-        params: &QueryParams,
-        outlet: &Outlet,
+        scope: &Scope,
         request: ModelRequest,
         audience: Audience,
-    ) -> Followed {
+    ) -> Result<StopReason, Option<ModelError>> {
+        let params = &scope.params;
         let mut stream = params.model.stream(request);
         loop {
             let next = tokio::select! {
                 biased;
-                () = params.cancel.cancelled() => return Followed::Cancelled,
+                () = params.cancel.cancelled() => return Err(None),
                 next = stream.next() => next,
             };
-            let shown = match next {
+            let (piece, text) = match next {
                 None => {
                     let text = "the stream of the answer ended before the answer did";
-                    return Followed::Broke(ModelError::new(ErrorKind::Transport, text));
+                    return Err(Some(ModelError::new(ErrorKind::Transport, text)));
                 }
-                Some(Err(error)) => return Followed::Broke(error),
-                Some(Ok(ModelEvent::Stop(stop))) => return Followed::Stopped(stop),
+                Some(Err(error)) => return Err(Some(error)),
+                Some(Ok(ModelEvent::Stop(stop))) => return Ok(stop),
                 Some(Ok(ModelEvent::Usage(usage))) => {
                     self.usage = usage;
                     continue;
                 }
                 Some(Ok(ModelEvent::Retry { reason, attempt, delay })) => {
-                    outlet.send(retry_event(reason, attempt, delay, false)).await;
+                    scope.outlet.send(retry_event(reason, attempt, delay, false)).await;
                     continue;
                 }
                 Some(Ok(ModelEvent::Block(block))) => {
@@ -133,13 +129,13 @@ impl Attempt {
                 }
                 Some(Ok(ModelEvent::TextDelta(text))) => {
                     self.text.push_str(&text);
-                    AgentEvent::TextDelta { text }
+                    (Piece::Text, text)
                 }
-                Some(Ok(ModelEvent::ThinkingDelta(text))) => AgentEvent::ThinkingDelta { text },
+                Some(Ok(ModelEvent::ThinkingDelta(text))) => (Piece::Thinking, text),
             };
             self.begun = true;
             if audience == Audience::Consumer {
-                outlet.send(shown).await;
+                scope.outlet.stream(piece, text);
             }
         }
     }

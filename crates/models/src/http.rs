@@ -43,9 +43,7 @@ impl Http {
     /// set up. The error says which part of the configuration is at fault.
     pub fn client(&self, url: &Url) -> Result<&Client, String> {
         let built = self.client.get_or_init(|| {
-            let proxied = |proxy: &Option<String>| {
-                proxy.as_deref().is_some_and(|proxy| proxy.starts_with("https"))
-            };
+            let proxied = |proxy: &Option<String>| proxy.as_deref().is_some_and(|proxy| proxy.starts_with("https"));
             build(&self.config, url.scheme() == "https" || proxied(&self.config.http_proxy))
         });
         built.as_ref().map_err(String::clone)
@@ -87,9 +85,8 @@ fn proxy(proxy: reqwest::Result<Proxy>, address: &str) -> Result<Proxy, String> 
 fn certificates(config: &NetConfig) -> Result<Vec<Certificate>, String> {
     let mut all = Vec::new();
     for file in &config.ca_files {
-        let fault = |fault: &dyn Error| {
-            format!("the certificate file {} cannot be used: {}", file.display(), cause(fault))
-        };
+        let fault =
+            |fault: &dyn Error| format!("the certificate file {} cannot be used: {}", file.display(), cause(fault));
         let pem = std::fs::read(file).map_err(|error| fault(&error))?;
         all.extend(Certificate::from_pem_bundle(&pem).map_err(|error| fault(&error))?);
     }

@@ -21,17 +21,8 @@ impl<M> Retrying<M> {
 
 impl<M: Model + 'static> Model for Retrying<M> {
     fn stream(&self, request: ModelRequest) -> ModelEvents {
-        let call = Call {
-            model: self.0.clone(),
-            request,
-            answer: None,
-            wait: None,
-            begun: false,
-            over: false,
-        };
-        Box::pin(stream::unfold(call, |mut call| async move {
-            call.next().await.map(|event| (event, call))
-        }))
+        let call = Call { model: self.0.clone(), request, answer: None, wait: None, begun: false, over: false };
+        Box::pin(stream::unfold(call, |mut call| async move { call.next().await.map(|event| (event, call)) }))
     }
 }
 
@@ -63,9 +54,7 @@ impl<M: Model> Call<M> {
         let answer = self.answer.get_or_insert_with(|| self.model.stream(self.request.clone()));
         let event = answer.next().await;
         match &event {
-            Some(Ok(
-                ModelEvent::TextDelta(_) | ModelEvent::ThinkingDelta(_) | ModelEvent::Block(_),
-            )) => {
+            Some(Ok(ModelEvent::TextDelta(_) | ModelEvent::ThinkingDelta(_) | ModelEvent::Block(_))) => {
                 self.begun = true;
             }
             Some(Ok(ModelEvent::Retry { .. } | ModelEvent::Usage(_))) => {}

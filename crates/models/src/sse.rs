@@ -100,8 +100,7 @@ impl SseReader {
                 }
             }
             let unsearched = &self.buffer[self.searched..];
-            let Some(length) = unsearched.iter().position(|byte| matches!(byte, b'\n' | b'\r'))
-            else {
+            let Some(length) = unsearched.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
                 self.searched = self.buffer.len();
                 let pending = self.searched - self.event;
                 return if pending > MAX_EVENT { Err(SseError::TooLong) } else { Ok(None) };

@@ -1,8 +1,9 @@
 //! Owns the slash commands. Each is one operation on the session and a line to say so.
 
 use harness::Session;
-use kernel::{EventStream, Mode};
+use kernel::EventStream;
 
+use crate::args::mode;
 use crate::repl::view::View;
 use crate::texts::fill;
 
@@ -30,7 +31,7 @@ pub fn run(line: &str, session: &mut Session, view: &mut View) -> anyhow::Result
         }
         ("/compact", _) => return Ok(Next::Watch(session.compact())),
         ("/mode", "") => show_mode(session, view)?,
-        ("/mode", name) => match name.parse::<Mode>() {
+        ("/mode", name) => match mode(name) {
             Ok(mode) => {
                 session.set_mode(mode);
                 show_mode(session, view)?;

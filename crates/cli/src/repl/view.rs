@@ -93,12 +93,7 @@ impl View {
                 let (sign, title) = self.running.remove(id).unwrap_or_else(|| ("→", name.clone()));
                 // Beside others it must be said whose result this is.
                 let whose = if sign == "∥" { format!(" {sign} {title}") } else { String::new() };
-                self.result(
-                    indent,
-                    &format!("{duration_ms} ms{whose}"),
-                    &content.text(),
-                    *is_error,
-                )?;
+                self.result(indent, &format!("{duration_ms} ms{whose}"), &content.text(), *is_error)?;
             }
             AgentEvent::PermissionRequest { name, input, reason, suggestions, .. } => {
                 self.question(name, input, reason, suggestions)?;
@@ -110,17 +105,11 @@ impl View {
             AgentEvent::Retry { reason, attempt, delay_ms, void } => {
                 let template = if *void { &self.texts.retry_void } else { &self.texts.retry };
                 let seconds = format!("{:.1}", *delay_ms as f64 / 1000.0);
-                let text = fill(
-                    template,
-                    &[("reason", reason), ("attempt", attempt), ("seconds", &seconds)],
-                );
+                let text = fill(template, &[("reason", reason), ("attempt", attempt), ("seconds", &seconds)]);
                 self.hint(&format!("{indent}{text}"))?;
             }
             AgentEvent::Compact { tokens_before, tokens_after, .. } => {
-                let text = fill(
-                    &self.texts.compacted,
-                    &[("before", tokens_before), ("after", tokens_after)],
-                );
+                let text = fill(&self.texts.compacted, &[("before", tokens_before), ("after", tokens_after)]);
                 self.hint(&format!("{indent}{text}"))?;
             }
             AgentEvent::Usage { call, .. } => self.usage += call.tokens,
@@ -170,13 +159,7 @@ impl View {
         Ok(())
     }
 
-    fn question(
-        &mut self,
-        name: &str,
-        input: &Value,
-        reason: &str,
-        suggestions: &[String],
-    ) -> anyhow::Result<()> {
+    fn question(&mut self, name: &str, input: &Value, reason: &str, suggestions: &[String]) -> anyhow::Result<()> {
         let title = fill(&self.texts.ask_title, &[("tool", &name)]);
         self.line(&self.style.ask(&sanitize(&title)))?;
         // In full: a person must see all that they allow.
@@ -207,11 +190,7 @@ impl View {
             let input = usage.total() - usage.output_tokens;
             let text = fill(
                 &self.texts.turn_usage,
-                &[
-                    ("input", &input),
-                    ("cached", &usage.cache_read_input_tokens),
-                    ("output", &usage.output_tokens),
-                ],
+                &[("input", &input), ("cached", &usage.cache_read_input_tokens), ("output", &usage.output_tokens)],
             );
             self.hint(&text)?;
         }

@@ -106,10 +106,7 @@ fn calls_that_cannot_run_are_answered_and_the_loop_goes_on() {
 fn a_consumer_that_stops_reading_stops_nothing_but_the_loop() {
     use std::io::Read;
     let flood = "yes 0123456789 | head -c 200000000; touch done";
-    let server = Server::script(vec![
-        Reply::call("t1", "Bash", json!({"command": flood})),
-        Reply::text("Flooded."),
-    ]);
+    let server = Server::script(vec![Reply::call("t1", "Bash", json!({"command": flood})), Reply::text("Flooded.")]);
     let place = keyed(&server.url());
     let arguments = ["-p", "go", "--output-format", "events", "--mode", "bypassPermissions"];
     let mut child = place.command(&arguments).spawn().unwrap();
@@ -125,15 +122,10 @@ fn a_consumer_that_stops_reading_stops_nothing_but_the_loop() {
     child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     let kinds: Vec<String> = text
         .lines()
-        .map(|line| {
-            serde_json::from_str::<Value>(line).unwrap()["type"].as_str().unwrap().to_owned()
-        })
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].as_str().unwrap().to_owned())
         .collect();
-    let without: Vec<&str> = kinds
-        .iter()
-        .map(String::as_str)
-        .filter(|kind| !kind.ends_with("_delta") && *kind != "tool_progress")
-        .collect();
+    let without: Vec<&str> =
+        kinds.iter().map(String::as_str).filter(|kind| !kind.ends_with("_delta") && *kind != "tool_progress").collect();
     assert_eq!(
         without,
         [

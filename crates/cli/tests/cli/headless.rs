@@ -48,24 +48,18 @@ fn json_is_one_result_object() {
 #[test]
 fn the_limit_of_turns_ends_with_1() {
     let place = Place::new().with("a.txt", "alpha\n");
-    let arguments =
-        ["-p", "read a.txt", "--provider", "mock", "--max-turns", "1", "--output-format", "json"];
+    let arguments = ["-p", "read a.txt", "--provider", "mock", "--max-turns", "1", "--output-format", "json"];
     let ran = place.run(&arguments);
     let result: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(ran.code, Some(1));
-    assert_eq!(
-        (&result["subtype"], &result["is_error"]),
-        (&json!("error_max_turns"), &json!(true))
-    );
+    assert_eq!((&result["subtype"], &result["is_error"]), (&json!("error_max_turns"), &json!(true)));
 }
 
 #[test]
 fn piped_text_joins_the_prompt() {
     let place = Place::new().with("a.txt", "alpha\n");
-    let both = place.run_with_stdin(
-        &["-p", "read a.txt", "--provider", "mock", "--output-format", "events"],
-        "some context\n",
-    );
+    let both = place
+        .run_with_stdin(&["-p", "read a.txt", "--provider", "mock", "--output-format", "events"], "some context\n");
     assert!(both.stdout.contains("read a.txt\\n\\nsome context\\n"), "{}", both.stdout);
     let alone = place.run_with_stdin(&["--provider", "mock", "-p"], "read a.txt\n");
     assert!(alone.stdout.contains("a.txt"), "{}", alone.stdout);
@@ -81,8 +75,7 @@ fn rules_folders_and_text_from_flags() {
     assert_eq!(removed.of("init").next().unwrap()["tools"], json!(["Read", "Write"]));
     let work = place.work();
     std::fs::create_dir(work.parent().unwrap().join("more")).unwrap();
-    let added =
-        place.run(&["--show-system", "--add-dir", "../more", "--append-system-prompt", "Be kind."]);
+    let added = place.run(&["--show-system", "--add-dir", "../more", "--append-system-prompt", "Be kind."]);
     let more = work.parent().unwrap().join("more");
     assert!(added.stdout.contains(&format!("Also in the workspace: {}", more.display())));
     assert!(added.stdout.trim_end().ends_with("Be kind."));
@@ -95,10 +88,7 @@ fn rules_folders_and_text_from_flags() {
 
 #[test]
 fn the_system_prompt_shows_memory_branch_and_boundary() {
-    let place = Place::new()
-        .with("AGENT.md", "Use tabs.")
-        .with(".git/HEAD", "ref: refs/heads/topic\n")
-        .settings("{}");
+    let place = Place::new().with("AGENT.md", "Use tabs.").with(".git/HEAD", "ref: refs/heads/topic\n").settings("{}");
     std::fs::write(place.home().join(".rsagent/CLAUDE.md"), "Be brief.").unwrap();
     let ran = place.run(&["--show-system"]);
     let (fixed, own) = ran.stdout.split_once("---------- cache boundary ----------").unwrap();
@@ -139,10 +129,7 @@ fn version_and_wrong_usage() {
 #[test]
 fn a_reader_that_leaves_is_no_failure_of_ours() {
     let place = Place::new();
-    let mut child = place
-        .command(&["-p", "hi", "--output-format", "events", "--provider", "mock"])
-        .spawn()
-        .unwrap();
+    let mut child = place.command(&["-p", "hi", "--output-format", "events", "--provider", "mock"]).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
@@ -156,18 +143,12 @@ fn signals_end_running_commands_and_set_the_exit_code() {
     use std::io::{BufRead, BufReader};
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         let place = Place::new();
-        let arguments: Vec<&str> = [
-            "-p",
-            "run echo $$ > pid; sleep 300",
-            "--output-format",
-            "events",
-            "--mode",
-            "bypassPermissions",
-        ]
-        .iter()
-        .chain(&MOCK)
-        .copied()
-        .collect();
+        let arguments: Vec<&str> =
+            ["-p", "run echo $$ > pid; sleep 300", "--output-format", "events", "--mode", "bypassPermissions"]
+                .iter()
+                .chain(&MOCK)
+                .copied()
+                .collect();
         let mut child = place.command(&arguments).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let started = lines.any(|line| line.unwrap().contains("\"tool_start\""));

@@ -50,10 +50,7 @@ fn a_call_its_result_and_a_summary_in_a_second_turn() {
 #[test]
 fn three_calls_in_one_message_two_parallel_and_one_serial() {
     let place = || Place::new().with("a.txt", "1\n").with("b.txt", "2\n");
-    let prompts = [
-        "读 a.txt 读 b.txt 然后往 c.txt 写入 hello",
-        "read a.txt read b.txt then write hello to c.txt",
-    ];
+    let prompts = ["读 a.txt 读 b.txt 然后往 c.txt 写入 hello", "read a.txt read b.txt then write hello to c.txt"];
     let arguments = ["--provider", "mock", "--mode", "acceptEdits"];
     for prompt in prompts {
         let place = place();
@@ -67,10 +64,7 @@ fn three_calls_in_one_message_two_parallel_and_one_serial() {
         // Of two that run side by side either may begin or end first.
         let mut pair: Vec<&str> = outline[5..9].iter().map(String::as_str).collect();
         pair.sort_unstable();
-        assert_eq!(
-            pair,
-            ["result Read mock_1 ok", "result Read mock_2 ok", "∥ Read mock_1", "∥ Read mock_2"]
-        );
+        assert_eq!(pair, ["result Read mock_1 ok", "result Read mock_2 ok", "∥ Read mock_1", "∥ Read mock_2"]);
         assert_eq!(
             outline[9..],
             [
@@ -104,10 +98,7 @@ fn a_deny_rule_stops_recursive_removal_in_every_mode() {
             let events = place.events(&["--provider", "mock", "--mode", mode], prompt);
             let denied: Vec<_> = events.of("permission_denied").collect();
             assert_eq!(denied.len(), 1, "{mode}");
-            assert_eq!(
-                denied[0]["reason"], "denied by rule Bash(rm -rf *) (built-in list)",
-                "{mode}"
-            );
+            assert_eq!(denied[0]["reason"], "denied by rule Bash(rm -rf *) (built-in list)", "{mode}");
             assert_eq!(events.of("tool_start").count(), 0, "{mode}");
             assert_eq!(events.outline().last().unwrap(), "terminal completed");
             assert!(place.has("temp/kept"), "{mode}");
@@ -154,8 +145,7 @@ fn a_subagent_works_in_its_own_context_and_reports() {
     let prompts = ["用子代理去读 a.txt 并总结", "use a subagent to read a.txt and summarise"];
     each(prompts, place, |prompt, _, events| {
         let outline = events.outline();
-        let own: Vec<&str> =
-            outline.iter().map(String::as_str).filter(|line| !line.starts_with("| ")).collect();
+        let own: Vec<&str> = outline.iter().map(String::as_str).filter(|line| !line.starts_with("| ")).collect();
         assert!(own[3].starts_with("assistant Agent({\"subagent_type\":\"general\""));
         assert_eq!(
             [&own[..3], &own[4..]].concat(),
@@ -201,19 +191,13 @@ fn a_subagent_works_in_its_own_context_and_reports() {
 
 #[test]
 fn an_explore_agent_has_no_write_and_could_not_use_it() {
-    let prompts = [
-        "用只读子代理探索:往 x.txt 写入 hello",
-        "explore with a read-only subagent: write hello to x.txt",
-    ];
+    let prompts = ["用只读子代理探索:往 x.txt 写入 hello", "explore with a read-only subagent: write hello to x.txt"];
     each(prompts, Place::new, |_, place, events| {
         let outline = events.outline();
         let child: Vec<&str> = outline.iter().filter_map(|line| line.strip_prefix("| ")).collect();
         // Two lines of defence: the pool and the mode.
         assert_eq!(child[0], "init plan Read,Bash");
-        assert!(
-            child.iter().any(|line| line.starts_with("result Write mock_1 failed")),
-            "{child:#?}"
-        );
+        assert!(child.iter().any(|line| line.starts_with("result Write mock_1 failed")), "{child:#?}");
         assert!(!child.iter().any(|line| line.starts_with("→ ")), "{child:#?}");
         assert!(!place.has("x.txt"));
         assert_eq!(outline.last().unwrap(), "terminal completed");
@@ -244,10 +228,8 @@ fn two_prompts_over_a_small_threshold_are_compacted() {
 #[test]
 fn anything_else_is_answered_honestly() {
     each(["你好", "hello there"], Place::new, |prompt, _, events| {
-        let answer = events.of("assistant").next().unwrap()["message"]["content"][0]["text"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let answer =
+            events.of("assistant").next().unwrap()["message"]["content"][0]["text"].as_str().unwrap().to_owned();
         let words = if prompt == "你好" { ["模拟", "读取"] } else { ["mock", "read"] };
         assert!(words.iter().all(|word| answer.contains(word)), "{answer}");
     });
@@ -255,9 +237,8 @@ fn anything_else_is_answered_honestly() {
 
 #[test]
 fn the_mock_is_used_without_a_key_and_where_it_is_asked_for() {
-    let provider = |place: Place, arguments: &[&str]| {
-        place.events(arguments, "hi").of("init").next().unwrap()["provider"].clone()
-    };
+    let provider =
+        |place: Place, arguments: &[&str]| place.events(arguments, "hi").of("init").next().unwrap()["provider"].clone();
     assert_eq!(provider(Place::new(), &[]), json!("mock"));
     let keyed = Place::new().env("ANTHROPIC_API_KEY", "sk-none");
     assert_eq!(provider(keyed, &["--provider", "mock"]), json!("mock"));

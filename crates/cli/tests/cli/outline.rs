@@ -20,8 +20,7 @@ fn line(event: &Value) -> Option<String> {
     let kind = text("type");
     Some(match kind.as_str() {
         "init" => {
-            let tools: Vec<&str> =
-                event["tools"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
+            let tools: Vec<&str> = event["tools"].as_array().unwrap().iter().map(|t| t.as_str().unwrap()).collect();
             format!("init {} {}", text("mode"), tools.join(","))
         }
         "user" => format!("user {}: {}", text("origin"), said(&event["message"])),
@@ -41,10 +40,7 @@ fn line(event: &Value) -> Option<String> {
         "permission_denied" => format!("denied {} {}", text("name"), text("reason")),
         "retry" => format!("retry {} void={}", event["attempt"], event["void"]),
         "compact" => {
-            assert!(
-                event["tokensBefore"].as_u64() > event["tokensAfter"].as_u64(),
-                "a summary must shrink: {event}"
-            );
+            assert!(event["tokensBefore"].as_u64() > event["tokensAfter"].as_u64(), "a summary must shrink: {event}");
             format!("⧉ {}", text("kind"))
         }
         "usage" => "usage".to_owned(),
@@ -56,12 +52,11 @@ fn line(event: &Value) -> Option<String> {
 }
 
 fn blocks(message: &Value) -> String {
-    let shown =
-        message["content"].as_array().unwrap().iter().map(|block| match block["type"].as_str() {
-            Some("tool_use") => format!("{}({})", block["name"].as_str().unwrap(), block["input"]),
-            Some(kind) => kind.to_owned(),
-            None => "?".to_owned(),
-        });
+    let shown = message["content"].as_array().unwrap().iter().map(|block| match block["type"].as_str() {
+        Some("tool_use") => format!("{}({})", block["name"].as_str().unwrap(), block["input"]),
+        Some(kind) => kind.to_owned(),
+        None => "?".to_owned(),
+    });
     shown.collect::<Vec<_>>().join(" ")
 }
 

@@ -179,9 +179,7 @@ fn idle_means_no_wake_ups() {
             .map(|task| {
                 let status = std::fs::read_to_string(task.unwrap().path().join("status")).unwrap();
                 let counts = status.lines().filter(|line| line.contains("ctxt_switches"));
-                counts
-                    .map(|l| l.split_whitespace().last().unwrap().parse::<u64>().unwrap())
-                    .sum::<u64>()
+                counts.map(|l| l.split_whitespace().last().unwrap().parse::<u64>().unwrap()).sum::<u64>()
             })
             .sum()
     };

@@ -94,11 +94,7 @@ impl Screen {
     /// Waits until this is the last line.
     pub fn wait_for_line(&mut self, line: &str) -> String {
         self.wait(line, |contents| {
-            contents
-                .trim_end_matches('\n')
-                .lines()
-                .last()
-                .is_some_and(|last| last.trim_end() == line)
+            contents.trim_end_matches('\n').lines().last().is_some_and(|last| last.trim_end() == line)
         })
     }
 
@@ -111,9 +107,7 @@ impl Screen {
     /// Waits for the end and gives the exit code.
     pub fn exit_code(mut self) -> u32 {
         let until = Instant::now() + PATIENCE;
-        while let Ok(bytes) =
-            self.output.recv_timeout(until.saturating_duration_since(Instant::now()))
-        {
+        while let Ok(bytes) = self.output.recv_timeout(until.saturating_duration_since(Instant::now())) {
             self.parser.process(&bytes);
         }
         self.child.wait().unwrap().exit_code()

@@ -112,9 +112,7 @@ impl Place {
         let events = ran
             .stdout
             .lines()
-            .map(|line| {
-                serde_json::from_str(line).unwrap_or_else(|_| panic!("not an event: {line}"))
-            })
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("not an event: {line}")))
             .collect();
         Events { events, code: ran.code }
     }

@@ -137,8 +137,7 @@ fn a_stream_split_at_every_byte_gives_the_same_answer() {
         let reply = Reply::message(&content, "tool_use");
         reply.split_at(&[number])
     });
-    let place =
-        place(&server).with("a.txt", "alpha\n").env("RSAGENT_COMPACT_THRESHOLD", "100000000");
+    let place = place(&server).with("a.txt", "alpha\n").env("RSAGENT_COMPACT_THRESHOLD", "100000000");
     let events = place.events(&[], "go");
     assert_eq!(events.code, Some(0));
     let answers: Vec<&Value> = events.of("assistant").collect();
@@ -189,9 +188,7 @@ fn too_many_requests_and_overload_are_waited_out() {
 
 #[test]
 fn retries_are_bounded_and_the_error_says_what_happened() {
-    let server = Server::start(|_, _| {
-        Reply::error(529, "overloaded_error", "Overloaded").header("retry-after", "0")
-    });
+    let server = Server::start(|_, _| Reply::error(529, "overloaded_error", "Overloaded").header("retry-after", "0"));
     let ran = place(&server).run(&["-p", "hi"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
     assert_eq!(server.requests().len(), 4);
@@ -202,8 +199,7 @@ fn retries_are_bounded_and_the_error_says_what_happened() {
 fn a_stream_that_breaks_after_its_first_delta_is_void_and_asked_for_again() {
     let overloaded = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\
                       \"overloaded_error\",\"message\":\"Overloaded\"}}\n\n";
-    let whole =
-        testkit::reply::sse(&[json!({"type": "text", "text": "half done"})], "end_turn", 1, 1);
+    let whole = testkit::reply::sse(&[json!({"type": "text", "text": "half done"})], "end_turn", 1, 1);
     let upto = whole.find("event: content_block_stop").unwrap();
     let in_the_middle = format!("{}{overloaded}", &whole[..upto]);
     let server = Server::script(vec![
@@ -236,8 +232,7 @@ fn two_hundred_turns_extend_one_history() {
         ..200 => read(&format!("toolu_{number}"), "a.txt"),
         _ => Reply::text("Read it 200 times."),
     });
-    let place =
-        place(&server).with("a.txt", "alpha\n").env("RSAGENT_COMPACT_THRESHOLD", "100000000");
+    let place = place(&server).with("a.txt", "alpha\n").env("RSAGENT_COMPACT_THRESHOLD", "100000000");
     let ran = place.run(&["-p", "go", "--output-format", "json"]);
     let result: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((&result["num_turns"], ran.code), (&json!(201), Some(0)));
@@ -259,12 +254,7 @@ fn one_prompt_with_three_hundred_turns_is_compacted_on_its_way() {
         let input = request.bytes.len() as u64 / 4;
         let text = |text: &str| json!({"type": "text", "text": text});
         if request.body["messages"].to_string().contains("SUMMARIZE_CONTEXT") {
-            return Reply::message_using(
-                &[text("Reading a.txt many times.")],
-                "end_turn",
-                input,
-                10,
-            );
+            return Reply::message_using(&[text("Reading a.txt many times.")], "end_turn", input, 10);
         }
         let call = json!({"type": "tool_use", "id": format!("toolu_{number}"), "name": "Read",
             "input": {"file_path": "a.txt"}});
@@ -283,11 +273,7 @@ fn one_prompt_with_three_hundred_turns_is_compacted_on_its_way() {
     for request in server.requests() {
         let messages = request.body["messages"].as_array().unwrap();
         largest = largest.max(request.body["messages"].to_string().len() / 4);
-        assert!(
-            messages[0].to_string().contains("WATCHWORD"),
-            "the request is lost: {}",
-            messages[0]
-        );
+        assert!(messages[0].to_string().contains("WATCHWORD"), "the request is lost: {}", messages[0]);
     }
     assert!(largest < 22_000, "{largest}");
     assert_eq!(events.of("notice").count(), 0);

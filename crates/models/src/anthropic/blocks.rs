@@ -107,10 +107,7 @@ impl Blocks {
         let certain = slot.closed
             && match &slot.block {
                 Block::ToolUse { .. } => parse_input(&slot.json).is_some(),
-                Block::Text { .. }
-                | Block::Thinking { .. }
-                | Block::ToolResult { .. }
-                | Block::Other(_) => true,
+                Block::Text { .. } | Block::Thinking { .. } | Block::ToolResult { .. } | Block::Other(_) => true,
             };
         if certain { self.0.remove(0).finish() } else { None }
     }
@@ -121,20 +118,16 @@ impl Blocks {
         let slots = std::mem::take(&mut self.0);
         let last = slots.len().saturating_sub(1);
         let keep = |(at, slot): (usize, Slot)| {
-            let whole = match &slot.block {
-                Block::Text { .. } => true,
-                Block::ToolUse { .. } if ending == Ending::Truncated && slot.closed => {
-                    if slot.json.trim().is_empty() {
-                        at < last
-                    } else {
-                        parse_input(&slot.json).is_some()
+            let whole =
+                match &slot.block {
+                    Block::Text { .. } => true,
+                    Block::ToolUse { .. } if ending == Ending::Truncated && slot.closed => {
+                        if slot.json.trim().is_empty() { at < last } else { parse_input(&slot.json).is_some() }
                     }
-                }
-                Block::ToolUse { .. }
-                | Block::Thinking { .. }
-                | Block::ToolResult { .. }
-                | Block::Other(_) => slot.closed || ending == Ending::Whole,
-            };
+                    Block::ToolUse { .. } | Block::Thinking { .. } | Block::ToolResult { .. } | Block::Other(_) => {
+                        slot.closed || ending == Ending::Whole
+                    }
+                };
             if whole { slot.finish() } else { None }
         };
         slots.into_iter().enumerate().filter_map(keep).collect()
@@ -149,8 +142,7 @@ impl Slot {
                 let given = Some(input).filter(Value::is_object);
                 let input = match self.json.trim() {
                     "" => given.unwrap_or_else(|| Value::Object(Map::new())),
-                    _ => parse_input(&self.json)
-                        .unwrap_or_else(|| json!({"INVALID_JSON": self.json})),
+                    _ => parse_input(&self.json).unwrap_or_else(|| json!({"INVALID_JSON": self.json})),
                 };
                 Some(Block::ToolUse { id: ToolUseId(id), name, input, extra })
             }

@@ -71,11 +71,7 @@ impl Decoder {
     }
 
     /// Takes one event of the stream.
-    pub(super) fn event(
-        &mut self,
-        event: &Event<'_>,
-        out: &mut VecDeque<ModelEvent>,
-    ) -> Result<(), ModelError> {
+    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         let data = event.data.trim();
         if self.over || data.is_empty() || data == "[DONE]" {
             return Ok(());
@@ -84,16 +80,12 @@ impl Decoder {
             Ok(wire) => wire,
             Err(_) => {
                 let value: Value = serde_json::from_str(data).map_err(|fault| {
-                    let text = format!(
-                        "{} sent an event that is not JSON ({fault})",
-                        error::place(&self.site)
-                    );
+                    let text = format!("{} sent an event that is not JSON ({fault})", error::place(&self.site));
                     ModelError::new(ErrorKind::Transport, text)
                 })?;
                 let kind = value["type"].as_str().unwrap_or(&event.name);
                 if KNOWN.contains(&kind) {
-                    let text =
-                        format!("{} sent a malformed {kind} event", error::place(&self.site));
+                    let text = format!("{} sent a malformed {kind} event", error::place(&self.site));
                     return Err(ModelError::new(ErrorKind::Transport, text));
                 }
                 return Ok(());
@@ -155,8 +147,7 @@ impl Decoder {
         content_type: &str,
         out: &mut VecDeque<ModelEvent>,
     ) -> Result<(), ModelError> {
-        if message["type"] == "error" || message.get("error").is_some_and(|error| !error.is_null())
-        {
+        if message["type"] == "error" || message.get("error").is_some_and(|error| !error.is_null()) {
             return Err(error::of_event(&self.site, &self.model, &message));
         }
         let Value::Array(content) = message["content"].take() else {
@@ -199,10 +190,8 @@ impl Decoder {
         }
         let by_lifetime = &usage["cache_creation"];
         let of = |value: &Value| value.as_u64().unwrap_or(0);
-        let written = of(&usage["cache_creation_input_tokens"]).max(
-            of(&by_lifetime["ephemeral_5m_input_tokens"])
-                + of(&by_lifetime["ephemeral_1h_input_tokens"]),
-        );
+        let written = of(&usage["cache_creation_input_tokens"])
+            .max(of(&by_lifetime["ephemeral_5m_input_tokens"]) + of(&by_lifetime["ephemeral_1h_input_tokens"]));
         let counts = &mut self.usage;
         for (count, reported) in [
             (&mut counts.input_tokens, of(&usage["input_tokens"])),
@@ -237,10 +226,9 @@ impl Decoder {
         };
         let ending = match &reason {
             StopReason::EndTurn | StopReason::PauseTurn => Ending::Whole,
-            StopReason::MaxTokens
-            | StopReason::ContextWindow
-            | StopReason::Refusal(_)
-            | StopReason::Other(_) => Ending::Truncated,
+            StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Refusal(_) | StopReason::Other(_) => {
+                Ending::Truncated
+            }
         };
         out.extend(self.blocks.rest(ending).into_iter().map(ModelEvent::Block));
         out.push_back(ModelEvent::Stop(reason));

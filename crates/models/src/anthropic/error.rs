@@ -56,9 +56,7 @@ pub(super) fn unreachable(site: &Site, fault: &reqwest::Error) -> ModelError {
         false => format!("the connection to {} failed: {why}", place(site)),
     };
     let hint = match why.to_ascii_lowercase().contains("certificate") {
-        true => {
-            "If a proxy signs the connection, name its certificate in SSL_CERT_FILE or NODE_EXTRA_CA_CERTS"
-        }
+        true => "If a proxy signs the connection, name its certificate in SSL_CERT_FILE or NODE_EXTRA_CA_CERTS",
         false => "Check the network, the base URL of the provider, and HTTPS_PROXY",
     };
     ModelError::new(ErrorKind::Transport, redacted(site, &text)).with_hint(hint)
@@ -230,9 +228,7 @@ fn typed(site: &Site, model: &str, status: u16, fault: &Fault) -> ModelError {
         ErrorKind::Auth if status == 403 => {
             error(format!("{place} does not allow this {detail}")).with_hint(site.key_hint.as_str())
         }
-        ErrorKind::Auth => {
-            error(format!("{place} does not accept the key {detail}")).with_hint(site.key_hint.as_str())
-        }
+        ErrorKind::Auth => error(format!("{place} does not accept the key {detail}")).with_hint(site.key_hint.as_str()),
         ErrorKind::Billing => error(format!("{place} does not bill this account {detail}"))
             .with_hint("Add credit or raise its spending limit, or choose another provider with --provider"),
         ErrorKind::NotFound if names_model(fault, status) => {
@@ -243,18 +239,21 @@ fn typed(site: &Site, model: &str, status: u16, fault: &Fault) -> ModelError {
             error(format!("{place} does not know the model {model:?} {detail}"))
                 .with_hint(format!("Choose one with --model or RSAGENT_MODEL{known}"))
         }
-        ErrorKind::NotFound => error(format!("{place} has nothing at {} {detail}", site.url.path()))
-            .with_hint(base_url_hint(site)),
+        ErrorKind::NotFound => {
+            error(format!("{place} has nothing at {} {detail}", site.url.path())).with_hint(base_url_hint(site))
+        }
         ErrorKind::TooLarge => error(format!("the request is too large for {place} {detail}"))
             .with_hint("Shorten the conversation with /compact, or begin a new one with /clear"),
         ErrorKind::ContextOverflow => {
             error(format!("the conversation does not fit the context window of {model} at {place} {detail}"))
                 .with_hint("Shorten it with /compact, or begin a new one with /clear")
         }
-        ErrorKind::RateLimited(_) => error(format!("{place} limits how often it is called {detail}"))
-            .with_hint("Wait a little and ask again"),
-        ErrorKind::Overloaded(_) => error(format!("{place} is overloaded or broken {detail}"))
-            .with_hint("Ask again later"),
+        ErrorKind::RateLimited(_) => {
+            error(format!("{place} limits how often it is called {detail}")).with_hint("Wait a little and ask again")
+        }
+        ErrorKind::Overloaded(_) => {
+            error(format!("{place} is overloaded or broken {detail}")).with_hint("Ask again later")
+        }
         ErrorKind::Transport | ErrorKind::Stalled | ErrorKind::Invalid | ErrorKind::Refused => {
             error(format!("{place} does not take the request {detail}"))
         }

@@ -90,9 +90,7 @@ impl Model for Anthropic {
             state: State::Unsent(body(&request)),
             model: request.model,
         };
-        Box::pin(stream::unfold(call, |mut call| async move {
-            call.next().await.map(|event| (event, call))
-        }))
+        Box::pin(stream::unfold(call, |mut call| async move { call.next().await.map(|event| (event, call)) }))
     }
 }
 
@@ -175,11 +173,7 @@ impl Call {
     }
 }
 
-fn authorized(
-    client: &Client,
-    site: &Site,
-    body: Vec<u8>,
-) -> Result<reqwest::RequestBuilder, ModelError> {
+fn authorized(client: &Client, site: &Site, body: Vec<u8>) -> Result<reqwest::RequestBuilder, ModelError> {
     let request = client
         .post(site.url.clone())
         .header(CONTENT_TYPE, "application/json")

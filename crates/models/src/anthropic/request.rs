@@ -19,12 +19,12 @@ const MESSAGE_MARKS: usize = 2;
 
 /// The whole body of a streaming request.
 pub fn body(request: &ModelRequest) -> Vec<u8> {
-    let prefix = request.prefix.encoded(DIALECT, encode_prefix);
+    let prefix = request.prefix.memo.get(DIALECT, || encode_prefix(&request.prefix));
     let messages: Vec<_> = request
         .messages
         .iter()
         .chain(&request.extra)
-        .map(|message| (message.role(), message.encoded(DIALECT, encode_message)))
+        .map(|message| (message.role, message.memo.get(DIALECT, || encode_message(message))))
         .collect();
     // From the last user message on everything is new in the next request; the one before it is
     // where the last request wrote to the cache.
@@ -97,9 +97,9 @@ fn section(
 
 fn encode_message(message: &Message) -> Encoded {
     let mut encoded = Encoded { bytes: br#"{"role":"#.to_vec(), marks: Vec::new() };
-    write(&mut encoded.bytes, &message.role());
+    write(&mut encoded.bytes, &message.role);
     encoded.bytes.extend_from_slice(br#","content":["#);
-    list(&mut encoded, message.content().iter(), message.content().iter().rposition(is_markable));
+    list(&mut encoded, message.content.iter(), message.content.iter().rposition(is_markable));
     encoded.bytes.extend_from_slice(b"]}");
     encoded
 }
@@ -128,8 +128,7 @@ fn is_markable(block: &Block) -> bool {
         Block::Thinking { .. } => false,
         Block::Other(value) => {
             let kind = value["type"].as_str().unwrap_or("");
-            ["image", "document", "search_result"].contains(&kind)
-                && value.get("cache_control").is_none()
+            ["image", "document", "search_result"].contains(&kind) && value.get("cache_control").is_none()
         }
     }
 }

@@ -121,13 +121,9 @@ impl Grammar {
             let after = after.trim_start_matches(['：', ':']).trim_start();
             let (content, after) = quoted(after).unwrap_or_else(|| {
                 let end = after.find('\n').unwrap_or(after.len());
-                let then =
-                    self.join.iter().filter(|join| !join.is_ascii() && join.chars().count() > 1);
+                let then = self.join.iter().filter(|join| !join.is_ascii() && join.chars().count() > 1);
                 let end = then.filter_map(|join| after.find(join.as_str())).fold(end, usize::min);
-                (
-                    after[..end].trim_end_matches(|c: char| STOPS.contains(c) || c == ' '),
-                    &after[end..],
-                )
+                (after[..end].trim_end_matches(|c: char| STOPS.contains(c) || c == ' '), &after[end..])
             });
             steps.push(Step::Write { path, content: content.to_owned() });
             return Some(after);
@@ -141,12 +137,7 @@ impl Grammar {
 
     /// `CONTENT to FILE`: the content ends where a word of `into` comes before something that looks
     /// like a file.
-    fn write_to<'a>(
-        &self,
-        rest: &'a str,
-        into: &[String],
-        steps: &mut Vec<Step>,
-    ) -> Option<&'a str> {
+    fn write_to<'a>(&self, rest: &'a str, into: &[String], steps: &mut Vec<Step>) -> Option<&'a str> {
         let starts = match quoted(rest) {
             Some((_, after)) => vec![rest.len() - after.trim_start().len()],
             None => rest.char_indices().map(|(at, _)| at).collect(),
@@ -179,8 +170,7 @@ impl Grammar {
         }
         let ends = |c: char| c.is_whitespace() || STOPS.contains(c);
         let mut end = rest.find(ends).unwrap_or(rest.len());
-        let next =
-            [&self.join, &self.read, &self.run, &self.put, &self.take, &self.enter, &self.inside];
+        let next = [&self.join, &self.read, &self.run, &self.put, &self.take, &self.enter, &self.inside];
         let mut before = ' ';
         for (at, c) in rest[..end].char_indices() {
             let glued = before.is_ascii_graphic() && !c.is_ascii();
@@ -203,9 +193,9 @@ fn word<'a>(rest: &'a str, words: &[String]) -> Option<&'a str> {
     let begins = |word: &&String| {
         let head = rest.get(..word.len());
         let letters = word.ends_with(|c: char| c.is_ascii_alphanumeric());
-        let goes_on = rest.get(word.len()..).is_some_and(|rest| {
-            rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "-_./".contains(c))
-        });
+        let goes_on = rest
+            .get(word.len()..)
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "-_./".contains(c)));
         head.is_some_and(|head| head.eq_ignore_ascii_case(word)) && !(letters && goes_on)
     };
     let longest = words.iter().filter(begins).max_by_key(|word| word.len())?;

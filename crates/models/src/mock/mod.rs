@@ -9,9 +9,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use futures::stream;
-use kernel::{
-    Block, Message, Model, ModelEvent, ModelEvents, ModelRequest, Role, StopReason, Usage,
-};
+use kernel::{Block, Message, Model, ModelEvent, ModelEvents, ModelRequest, Role, StopReason, Usage};
 
 pub use grammar::{Lang, Step};
 

@@ -53,7 +53,7 @@ pub(super) fn answer(request: &ModelRequest) -> Vec<Block> {
     if let Some(report) = done_before(&messages[message], block, &words) {
         return vec![Block::text(report)];
     }
-    let made = messages.iter().flat_map(|message| message.content());
+    let made = messages.iter().flat_map(|message| &message.content);
     let made = made.filter(|block| matches!(block, Block::ToolUse { .. })).count();
     let call = |(number, step): (usize, &Step)| {
         let (name, input) = call(step, &grammar, &words);
@@ -67,14 +67,14 @@ pub(super) fn answer(request: &ModelRequest) -> Vec<Block> {
 /// results or in messages of their own; theirs do not parse, and among results they span lines.
 fn find<'a>(grammar: &Grammar, messages: &'a [Arc<Message>]) -> Option<Found<'a>> {
     let ends_turn = |message: &Arc<Message>| {
-        let calls = message.content().iter().any(|block| matches!(block, Block::ToolUse { .. }));
-        message.role() == Role::Assistant && !calls
+        let calls = message.content.iter().any(|block| matches!(block, Block::ToolUse { .. }));
+        message.role == Role::Assistant && !calls
     };
     let start = messages.iter().rposition(ends_turn).map_or(0, |at| at + 1);
     let mut first = None;
     for (at, message) in messages.iter().enumerate().skip(start).rev() {
-        let said = message.role() == Role::User;
-        for (block, content) in message.content().iter().enumerate().rev().filter(|_| said) {
+        let said = message.role == Role::User;
+        for (block, content) in message.content.iter().enumerate().rev().filter(|_| said) {
             let Block::Text { text, .. } = content else { continue };
             let parsed = grammar.parse(text);
             let among_results = !message.is_plain_user();
@@ -98,12 +98,12 @@ fn is_chinese(c: char) -> bool {
 fn outcomes(messages: &[Arc<Message>]) -> Vec<Outcome> {
     let mut calls: HashMap<&ToolUseId, (&str, &Value)> = HashMap::new();
     let mut outcomes = Vec::new();
-    for block in messages.iter().flat_map(|message| message.content()) {
+    for block in messages.iter().flat_map(|message| &message.content) {
         match block {
             Block::ToolUse { id, name, input, .. } => {
                 calls.insert(id, (name, input));
             }
-            Block::ToolResult { tool_use_id, content, is_error } => {
+            Block::ToolResult { tool_use_id, content, is_error, .. } => {
                 let Some((tool, input)) = calls.get(tool_use_id) else { continue };
                 let subject = ["file_path", "command", "description"];
                 let subject = subject.iter().find_map(|key| input[*key].as_str()).unwrap_or("");
@@ -134,7 +134,7 @@ fn summary(words: &Words, count: usize, outcomes: &[Outcome], room: usize) -> St
 
 /// What to say when the request comes from before a summary and has been carried out already.
 fn done_before(message: &Message, request: usize, words: &Words) -> Option<String> {
-    for (at, block) in message.content().iter().enumerate() {
+    for (at, block) in message.content.iter().enumerate() {
         let Block::Text { text, .. } = block else { continue };
         if at < request
             && let Some((_, report)) = text.split_once(DONE)
@@ -164,11 +164,9 @@ fn call(step: &Step, grammar: &Grammar, words: &Words) -> (&'static str, Value) 
                 (None, true) => words.prompt(&[words.look_round()]) + "\n\n" + task,
                 (None, false) => task.clone(),
             };
-            let description: String =
-                prompt.lines().next().unwrap_or("").chars().take(40).collect();
+            let description: String = prompt.lines().next().unwrap_or("").chars().take(40).collect();
             let kind = if *read_only { "explore" } else { "general" };
-            let input =
-                json!({"subagent_type": kind, "prompt": prompt.trim(), "description": description});
+            let input = json!({"subagent_type": kind, "prompt": prompt.trim(), "description": description});
             ("Agent", input)
         }
     }

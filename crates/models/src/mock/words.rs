@@ -25,8 +25,7 @@ pub(super) struct Words(BTreeMap<String, String>);
 
 impl Words {
     pub(super) fn load(lang: Lang) -> Self {
-        let mut all: BTreeMap<String, BTreeMap<String, String>> =
-            serde_json::from_str(TEXTS).unwrap_or_default();
+        let mut all: BTreeMap<String, BTreeMap<String, String>> = serde_json::from_str(TEXTS).unwrap_or_default();
         let key = match lang {
             Lang::Zh => "zh",
             Lang::En => "en",
@@ -72,9 +71,7 @@ impl Words {
             .iter()
             .map(|step| match step {
                 Step::Read(path) => self.say("read_prompt", &[("path", path)]),
-                Step::Write { path, content } => {
-                    self.say("write_prompt", &[("path", path), ("text", content)])
-                }
+                Step::Write { path, content } => self.say("write_prompt", &[("path", path), ("text", content)]),
                 Step::Run(command) => self.say("run_prompt", &[("text", command)]),
                 Step::Delegate { task, .. } => task.clone(),
             })

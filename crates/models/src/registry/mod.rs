@@ -113,9 +113,7 @@ pub enum RegistryError {
         variable: String,
     },
     /// A dialect that this version does not speak.
-    #[error(
-        "provider {provider}: dialect {dialect:?} is not supported yet. Use a base URL that speaks \"anthropic\""
-    )]
+    #[error("provider {provider}: dialect {dialect:?} is not supported yet. Use a base URL that speaks \"anthropic\"")]
     Dialect {
         /// The provider.
         provider: String,
@@ -123,9 +121,7 @@ pub enum RegistryError {
         dialect: String,
     },
     /// A base URL that is none.
-    #[error(
-        "provider {provider}: {url:?} is not a base URL ({fault}). It looks like https://api.example.com"
-    )]
+    #[error("provider {provider}: {url:?} is not a base URL ({fault}). It looks like https://api.example.com")]
     BaseUrl {
         /// The provider.
         provider: String,
@@ -135,9 +131,7 @@ pub enum RegistryError {
         fault: String,
     },
     /// A name in the settings that has a meaning already.
-    #[error(
-        "providers.{0}: this name is taken. Give the provider another one in the settings file"
-    )]
+    #[error("providers.{0}: this name is taken. Give the provider another one in the settings file")]
     Reserved(String),
     /// A variable that cannot be read.
     #[error("{name}={value:?} is not a number of tokens a second. Correct or unset it")]
@@ -220,17 +214,11 @@ fn merged(own: &[UserProvider]) -> Result<Vec<Provider>, RegistryError> {
     Ok(all)
 }
 
-fn endpoint(
-    provider: &Provider,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Endpoint, RegistryError> {
+fn endpoint(provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> Result<Endpoint, RegistryError> {
     match provider.dialect.as_str() {
         "mock" => mock(variable).map(Endpoint::Mock),
         "anthropic" => site(provider, variable).map(Endpoint::Anthropic),
-        dialect => Err(RegistryError::Dialect {
-            provider: provider.name.clone(),
-            dialect: dialect.to_owned(),
-        }),
+        dialect => Err(RegistryError::Dialect { provider: provider.name.clone(), dialect: dialect.to_owned() }),
     }
 }
 
@@ -242,10 +230,7 @@ fn mock(variable: &dyn Fn(&str) -> Option<String>) -> Result<MockConfig, Registr
     }
 }
 
-fn site(
-    provider: &Provider,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Site, RegistryError> {
+fn site(provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> Result<Site, RegistryError> {
     let first = |names: &[String]| names.iter().find_map(|name| variable(name));
     let base = first(&provider.base_url_variables).unwrap_or_else(|| provider.base_url.clone());
     let url = join(&base, &provider.path).map_err(|fault| RegistryError::BaseUrl {
@@ -253,12 +238,10 @@ fn site(
         url: base,
         fault,
     })?;
-    let set = |names: &[String]| {
-        names.iter().find_map(|name| variable(name).map(|value| (name.clone(), Secret(value))))
-    };
+    let set =
+        |names: &[String]| names.iter().find_map(|name| variable(name).map(|value| (name.clone(), Secret(value))));
     // A token was made for the gateway at the base URL; a key may be there for other programs.
-    let (auth, key_variable) = match (set(&provider.token_variables), set(&provider.key_variables))
-    {
+    let (auth, key_variable) = match (set(&provider.token_variables), set(&provider.key_variables)) {
         (Some((name, token)), _) => (Auth::Bearer(token), Some(name)),
         (None, Some((name, key))) => (Auth::Key(key), Some(name)),
         (None, None) => (Auth::Nothing, None),
@@ -273,13 +256,7 @@ fn site(
             return Err(RegistryError::MissingKey { provider, variable });
         }
     };
-    Ok(Site {
-        provider: provider.name.clone(),
-        url,
-        auth,
-        key_hint,
-        models: provider.models.clone(),
-    })
+    Ok(Site { provider: provider.name.clone(), url, auth, key_hint, models: provider.models.clone() })
 }
 
 /// `base` may end in a slash, in the first folder of `path`, or in all of it.

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 
 use crate::server::{Reply, Server};
 use crate::support::{
-    ask, block, call, delta, ending, hello, input, message, model_at, says, sse, start, stop, text,
-    tool,
+    ask, block, call, delta, ending, hello, input, message, model_at, says, sse, start, stop, text, tool,
 };
 
 fn site() -> Arc<Site> {
@@ -74,19 +73,13 @@ fn everything() -> String {
 }
 
 fn everything_decoded() -> Vec<ModelEvent> {
-    let usage = |output_tokens| {
-        ModelEvent::Usage(Usage { input_tokens: 12, output_tokens, ..Usage::default() })
-    };
+    let usage = |output_tokens| ModelEvent::Usage(Usage { input_tokens: 12, output_tokens, ..Usage::default() });
     let extra = serde_json::Map::new();
     vec![
         usage(1),
         ModelEvent::ThinkingDelta("hm, ".into()),
         ModelEvent::ThinkingDelta("so".into()),
-        ModelEvent::Block(Block::Thinking {
-            thinking: "hm, so".into(),
-            signature: Some("c2ln".into()),
-            extra,
-        }),
+        ModelEvent::Block(Block::Thinking { thinking: "hm, so".into(), signature: Some("c2ln".into()), extra }),
         ModelEvent::TextDelta("你好, ".into()),
         ModelEvent::TextDelta("wörld 🙂".into()),
         ModelEvent::Block(Block::text("你好, wörld 🙂")),
@@ -100,9 +93,8 @@ fn everything_decoded() -> Vec<ModelEvent> {
 #[tokio::test]
 async fn a_body_split_at_every_byte_gives_the_same_events() {
     let body = everything().into_bytes();
-    let mut replies: Vec<Reply> = (1..body.len())
-        .map(|at| Reply::events("").pieces(vec![body[..at].to_vec(), body[at..].to_vec()]))
-        .collect();
+    let mut replies: Vec<Reply> =
+        (1..body.len()).map(|at| Reply::events("").pieces(vec![body[..at].to_vec(), body[at..].to_vec()])).collect();
     let single: Vec<Vec<u8>> = body.iter().map(|byte| vec![*byte]).collect();
     replies.push(Reply::events("").pieces(single));
     let count = replies.len();
@@ -178,13 +170,7 @@ fn stream_unknown_event_2da51d() {
 #[test]
 fn citations_are_kept() {
     let citation = delta(0, json!({"type": "citations_delta", "citation": {"a": 1}}));
-    let middle = [
-        block(0, json!({"type": "text", "text": ""})),
-        citation.clone(),
-        citation,
-        text(0, "x"),
-        stop(0),
-    ];
+    let middle = [block(0, json!({"type": "text", "text": ""})), citation.clone(), citation, text(0, "x"), stop(0)];
     let expected = json!({"type": "text", "text": "x", "citations": [{"a": 1}, {"a": 1}]});
     let (blocks, _) = blocks(&message(&middle, "end_turn"));
     assert_eq!(serde_json::to_value(blocks).unwrap(), json!([expected]));
@@ -246,29 +232,20 @@ fn stream_usage_2dbd19() {
         "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 5000}}}});
     let end = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
         "usage": {"input_tokens": 0, "output_tokens": 9}});
-    let (events, _) =
-        decode("text/event-stream", &sse(&[start, end, json!({"type": "message_stop"})]));
-    let expected = Usage {
-        input_tokens: 3,
-        cache_creation_input_tokens: 5000,
-        cache_read_input_tokens: 40,
-        output_tokens: 9,
-    };
+    let (events, _) = decode("text/event-stream", &sse(&[start, end, json!({"type": "message_stop"})]));
+    let expected =
+        Usage { input_tokens: 3, cache_creation_input_tokens: 5000, cache_read_input_tokens: 40, output_tokens: 9 };
     assert_eq!(events[1], ModelEvent::Usage(expected));
 }
 
 #[test]
 fn an_answer_may_end_without_its_last_event_but_not_without_a_reason() {
     let (whole, _) = decode("text/event-stream", &says("hi"));
-    let without_last =
-        says("hi").replace("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n", "");
+    let without_last = says("hi").replace("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n", "");
     assert_eq!(decode("text/event-stream", &without_last), (whole, None));
     let cut = sse(&[start(), block(0, json!({"type": "text", "text": "a"}))]);
     assert_eq!(fault(&cut).kind, ErrorKind::Transport);
-    assert_eq!(
-        fault("").to_string(),
-        "the answer of anthropic (models.test) was cut off before its end"
-    );
+    assert_eq!(fault("").to_string(), "the answer of anthropic (models.test) was cut off before its end");
 }
 
 #[test]
@@ -280,16 +257,12 @@ fn stream_midstream_error_1d8272() {
     assert_eq!(events.last(), Some(&ModelEvent::Block(call("t1", "Read", json!({})))));
     let fault = fault.unwrap();
     assert_eq!(fault.kind, ErrorKind::Overloaded(None));
-    assert_eq!(
-        fault.message,
-        "anthropic (models.test) is overloaded or broken (529 overloaded_error: Overloaded)"
-    );
+    assert_eq!(fault.message, "anthropic (models.test) is overloaded or broken (529 overloaded_error: Overloaded)");
 }
 
 #[test]
 fn stream_midstream_error_5c448d() {
-    let limited =
-        json!({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}});
+    let limited = json!({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}});
     assert_eq!(fault(&sse(&[limited])).kind, ErrorKind::RateLimited(None));
     // The shape of other vendors, without a type.
     assert_eq!(
@@ -301,10 +274,7 @@ fn stream_midstream_error_5c448d() {
 #[test]
 fn an_event_that_is_not_json_breaks_the_answer() {
     assert_eq!(fault("data: {\"type\": \"mess\n\n").kind, ErrorKind::Transport);
-    assert_eq!(
-        fault("data: {\"type\": \"content_block_stop\", \"index\": -1}\n\n").kind,
-        ErrorKind::Transport
-    );
+    assert_eq!(fault("data: {\"type\": \"content_block_stop\", \"index\": -1}\n\n").kind, ErrorKind::Transport);
     let (events, fault) = decode("text/event-stream", &format!("data: [DONE]\n\n{}", says("hi")));
     assert_eq!((events.len(), fault), (5, None));
 }
@@ -354,8 +324,7 @@ fn what_no_model_sent_is_named() {
     assert_eq!(decode("text/plain", "internal").1.unwrap().kind, ErrorKind::NotFound);
     assert_eq!(decode("application/json", "{\"ok\": true}").1.unwrap().kind, ErrorKind::NotFound);
     assert_eq!(decode("application/json", "{\"content\": [").1.unwrap().kind, ErrorKind::Transport);
-    let error =
-        "{\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"no\"}}";
+    let error = "{\"type\":\"error\",\"error\":{\"type\":\"authentication_error\",\"message\":\"no\"}}";
     assert_eq!(decode("application/json", error).1.unwrap().kind, ErrorKind::Auth);
 }
 

@@ -20,20 +20,14 @@ async fn told(reply: Reply) -> (ErrorKind, String) {
 }
 
 fn error(status: &'static str, kind: &str, message: &str) -> Reply {
-    let body = format!(
-        r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}},"request_id":"req_1"}}"#
-    );
+    let body = format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"{message}"}},"request_id":"req_1"}}"#);
     Reply::new(status, "application/json", &body)
 }
 
 #[tokio::test]
 async fn a_wrong_key() {
-    let (kind, text) = told(error(
-        "401 Unauthorized",
-        "authentication_error",
-        "invalid x-api-key sk-ant-secret-1234",
-    ))
-    .await;
+    let (kind, text) =
+        told(error("401 Unauthorized", "authentication_error", "invalid x-api-key sk-ant-secret-1234")).await;
     assert_eq!(kind, ErrorKind::Auth);
     insta::assert_snapshot!(text, @"anthropic (HOST) does not accept the key (401 authentication_error, request req_1: invalid x-api-key ***). Set ANTHROPIC_API_KEY to a valid key");
 }
@@ -53,8 +47,7 @@ async fn a_wrong_address() {
     let (kind, text) = told(Reply::new("404 Not Found", "text/plain", "404 page not found")).await;
     assert_eq!(kind, ErrorKind::NotFound);
     insta::assert_snapshot!(text, @"anthropic (HOST) has nothing at /v1/messages (404: 404 page not found). Check the base URL of provider anthropic");
-    let moved = Reply::new("307 Temporary Redirect", "text/html", "<a>")
-        .header("location", "https://x.test/");
+    let moved = Reply::new("307 Temporary Redirect", "text/html", "<a>").header("location", "https://x.test/");
     let (kind, text) = told(moved).await;
     assert_eq!(kind, ErrorKind::NotFound);
     insta::assert_snapshot!(text, @"anthropic (HOST) redirects to https://x.test/, which is not followed with a key. Check the base URL of provider anthropic");
@@ -63,10 +56,8 @@ async fn a_wrong_address() {
 #[tokio::test]
 async fn an_unreachable_host() {
     // Port 9 of loopback: nobody listens.
-    let model = model_with(
-        &[("ANTHROPIC_API_KEY", KEY), ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")],
-        NetConfig::default(),
-    );
+    let model =
+        model_with(&[("ANTHROPIC_API_KEY", KEY), ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")], NetConfig::default());
     let mut request = hello();
     request.retries = kernel::RetryBudget::new(0);
     let error = fail(&model, request).await;
@@ -110,10 +101,7 @@ async fn kinds_by_status_type_and_text() {
         (error("500 Internal Server Error", "api_error", "no"), ErrorKind::Overloaded(None)),
         (error("503 Service Unavailable", "x", "busy"), ErrorKind::Overloaded(None)),
         (error("529 Overloaded", "overloaded_error", "no"), ErrorKind::Overloaded(None)),
-        (
-            error(bad, "invalid_request_error", "messages: text must be non-empty"),
-            ErrorKind::Invalid,
-        ),
+        (error(bad, "invalid_request_error", "messages: text must be non-empty"), ErrorKind::Invalid),
         (error(bad, "overloaded_error", "no"), ErrorKind::Overloaded(None)),
         (
             error(
@@ -123,26 +111,13 @@ async fn kinds_by_status_type_and_text() {
             ),
             ErrorKind::Billing,
         ),
+        (error(bad, "invalid_request_error", "Your credit balance is too low to access the API"), ErrorKind::Billing),
         (
-            error(bad, "invalid_request_error", "Your credit balance is too low to access the API"),
-            ErrorKind::Billing,
-        ),
-        (
-            error(
-                bad,
-                "invalid_request_error",
-                "prompt is too long: 210000 tokens > 200000 maximum",
-            ),
+            error(bad, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
             ErrorKind::ContextOverflow,
         ),
-        (
-            error(bad, "x", "input length and `max_tokens` exceed context limit: 1 + 2 > 2"),
-            ErrorKind::ContextOverflow,
-        ),
-        (
-            error("429 Too Many Requests", "rate_limit_error", "prompt is too long"),
-            ErrorKind::RateLimited(None),
-        ),
+        (error(bad, "x", "input length and `max_tokens` exceed context limit: 1 + 2 > 2"), ErrorKind::ContextOverflow),
+        (error("429 Too Many Requests", "rate_limit_error", "prompt is too long"), ErrorKind::RateLimited(None)),
         (
             Reply::new(
                 "402 Payment Required",
@@ -152,17 +127,10 @@ async fn kinds_by_status_type_and_text() {
             ErrorKind::Billing,
         ),
         (
-            Reply::new(
-                "422 Unprocessable Entity",
-                "application/json",
-                r#"{"error":{"message":"bad field"}}"#,
-            ),
+            Reply::new("422 Unprocessable Entity", "application/json", r#"{"error":{"message":"bad field"}}"#),
             ErrorKind::Invalid,
         ),
-        (
-            error("500 Internal Server Error", "api_error", "no").header("x-should-retry", "false"),
-            ErrorKind::Invalid,
-        ),
+        (error("500 Internal Server Error", "api_error", "no").header("x-should-retry", "false"), ErrorKind::Invalid),
         (error(bad, "x", "no").header("x-should-retry", "true"), ErrorKind::Overloaded(None)),
     ];
     for (reply, expected) in cases {
@@ -181,9 +149,7 @@ async fn how_long_to_wait() {
     let past = "Wed, 21 Oct 2015 07:28:00 GMT";
     assert_eq!(told(limited().header("retry-after", past)).await.0, seconds(0));
     let hour = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(3600));
-    let (ErrorKind::RateLimited(Some(wait)), _) =
-        told(limited().header("retry-after", &hour)).await
-    else {
+    let (ErrorKind::RateLimited(Some(wait)), _) = told(limited().header("retry-after", &hour)).await else {
         panic!("no wait");
     };
     assert!(wait > Duration::from_secs(3000) && wait <= Duration::from_secs(3600));

@@ -62,22 +62,13 @@ async fn every_row_in_both_languages() {
         ("运行 rm -rf temp", vec![run("rm -rf temp")]),
         ("run rm -rf temp", vec![run("rm -rf temp")]),
         ("用子代理去读 a.txt 并总结", vec![agent("general", "读取 a.txt", "读取 a.txt")]),
-        (
-            "use a subagent to read a.txt and summarise",
-            vec![agent("general", "read a.txt", "read a.txt")],
-        ),
-        (
-            "用只读子代理探索:往 x.txt 写入 hello",
-            vec![agent("explore", "往 x.txt 写入 hello", "往 x.txt 写入 hello")],
-        ),
+        ("use a subagent to read a.txt and summarise", vec![agent("general", "read a.txt", "read a.txt")]),
+        ("用只读子代理探索:往 x.txt 写入 hello", vec![agent("explore", "往 x.txt 写入 hello", "往 x.txt 写入 hello")]),
         (
             "explore with a read-only subagent: write hello to x.txt",
             vec![agent("explore", "write hello to x.txt", "write hello to x.txt")],
         ),
-        (
-            "用只读子代理探索：这个项目怎么组织",
-            vec![agent("explore", "运行 ls\n\n这个项目怎么组织", "运行 ls")],
-        ),
+        ("用只读子代理探索：这个项目怎么组织", vec![agent("explore", "运行 ls\n\n这个项目怎么组织", "运行 ls")]),
         (
             "Explore with a read-only subagent: how is it built?",
             vec![agent("explore", "run ls\n\nhow is it built?", "run ls")],
@@ -92,24 +83,15 @@ async fn every_row_in_both_languages() {
 async fn words_in_other_orders() {
     let cases = [
         ("请读取 `Cargo.toml`。", vec![read("Cargo.toml")]),
-        (
-            "Please read the file \"my notes.md\", then run `ls -a`",
-            vec![read("my notes.md"), run("ls -a")],
-        ),
+        ("Please read the file \"my notes.md\", then run `ls -a`", vec![read("my notes.md"), run("ls -a")]),
         ("read src/main.rs.", vec![read("src/main.rs")]),
-        (
-            "读a.txt，b.txt然后往c.txt写入你好。",
-            vec![read("a.txt"), read("b.txt"), write("c.txt", "你好")],
-        ),
+        ("读a.txt，b.txt然后往c.txt写入你好。", vec![read("a.txt"), read("b.txt"), write("c.txt", "你好")]),
         ("read a.txt and b.txt", vec![read("a.txt"), read("b.txt")]),
         ("read Cargo.toml and tell me the name", vec![read("Cargo.toml")]),
         ("把 hello 写入 c.txt", vec![write("c.txt", "hello")]),
         ("写入 hello 到 c.txt", vec![write("c.txt", "hello")]),
         ("write \"go to a.txt\" to b.txt", vec![write("b.txt", "go to a.txt")]),
-        (
-            "write welcome to rust to b.txt then read b.txt",
-            vec![write("b.txt", "welcome to rust"), read("b.txt")],
-        ),
+        ("write welcome to rust to b.txt then read b.txt", vec![write("b.txt", "welcome to rust"), read("b.txt")]),
         ("读取文件 文件.txt", vec![read("文件.txt")]),
         ("运行 echo 你好。", vec![run("echo 你好")]),
         ("run echo \"a b\" 'c'", vec![run("echo \"a b\" 'c'")]),
@@ -122,17 +104,9 @@ async fn words_in_other_orders() {
 
 #[tokio::test]
 async fn anything_else_gets_an_honest_answer() {
-    for text in [
-        "你好",
-        "如何运行测试？",
-        "我在读书",
-        "hello",
-        "running late",
-        "readme please",
-        "write a poem",
-        "run",
-        "read",
-    ] {
+    for text in
+        ["你好", "如何运行测试？", "我在读书", "hello", "running late", "readme please", "write a poem", "run", "read"]
+    {
         assert_eq!(calls(text).await, [], "{text}");
     }
     let english = says(vec![Message::user("hello")]).await;
@@ -190,10 +164,7 @@ async fn several_results_are_reported_together() {
             call(ids[0], "Read", json!({"file_path": "a.txt"})),
             call(ids[1], "Write", json!({"file_path": "c.txt", "content": "hi"})),
         ]),
-        Message::new(
-            Role::User,
-            vec![result(ids[0], "1\tx", false), result(ids[1], "wrote 2 bytes", false)],
-        ),
+        Message::new(Role::User, vec![result(ids[0], "1\tx", false), result(ids[1], "wrote 2 bytes", false)]),
     ];
     insta::assert_snapshot!(says(messages).await, @r#"
 a.txt, lines: 1. It begins with:
@@ -214,10 +185,7 @@ async fn a_later_request_gets_calls_of_its_own() {
         Message::user("read b.txt read c.txt"),
     ];
     let next = |id, path| call(id, "Read", json!({"file_path": path}));
-    assert_eq!(
-        answer(request(messages.clone_all())).await,
-        [next("mock_2", "b.txt"), next("mock_3", "c.txt")]
-    );
+    assert_eq!(answer(request(messages.clone_all())).await, [next("mock_2", "b.txt"), next("mock_3", "c.txt")]);
     messages[4] = Message::user("thanks");
     assert!(says(messages).await.starts_with("I am the mock model."));
 }
@@ -229,9 +197,7 @@ trait CloneAll {
 
 impl CloneAll for Vec<Message> {
     fn clone_all(&self) -> Vec<Message> {
-        self.iter()
-            .map(|message| Message::new(message.role(), message.content().to_vec()))
-            .collect()
+        self.iter().map(|message| Message::new(message.role, message.content.to_vec())).collect()
     }
 }
 
@@ -254,10 +220,7 @@ async fn after_an_interruption_the_new_request_counts() {
     let messages = vec![
         Message::user("run sleep 100"),
         assistant(vec![call("mock_1", "Bash", json!({"command": "sleep 100"}))]),
-        Message::new(
-            Role::User,
-            vec![result("mock_1", "Error: interrupted", true), Block::text("read a.txt")],
-        ),
+        Message::new(Role::User, vec![result("mock_1", "Error: interrupted", true), Block::text("read a.txt")]),
     ];
     let expected = [call("mock_2", "Read", json!({"file_path": "a.txt"}))];
     assert_eq!(answer(request(messages)).await, expected);
@@ -271,9 +234,7 @@ fn summarised(summary: &str, asked: &str, tail: Option<&str>) -> Vec<Message> {
         Block::text("The user's newest request, verbatim:"),
         Block::text(asked),
     ];
-    blocks.extend(tail.map(|tail| {
-        Block::text(format!("The last messages, as text. Go on from here:\n\n{tail}"))
-    }));
+    blocks.extend(tail.map(|tail| Block::text(format!("The last messages, as text. Go on from here:\n\n{tail}"))));
     vec![Message::new(Role::User, blocks)]
 }
 
@@ -311,12 +272,8 @@ a.txt, lines: 99. It begins with:
 
 #[tokio::test]
 async fn a_request_after_a_summary_is_carried_out_once() {
-    let fresh =
-        summarised("Summary by the mock model: there were 4 messages before.", "读取 b.txt", None);
-    assert_eq!(
-        answer(request(fresh)).await,
-        [call("mock_1", "Read", json!({"file_path": "b.txt"}))]
-    );
+    let fresh = summarised("Summary by the mock model: there were 4 messages before.", "读取 b.txt", None);
+    assert_eq!(answer(request(fresh)).await, [call("mock_1", "Read", json!({"file_path": "b.txt"}))]);
     let tail = "[called Read with {\"file_path\":\"b.txt\"}]\n\n[it returned]\n1\tx";
     let done = says(summarised("s", "读取 b.txt", Some(tail))).await;
     assert_eq!(done, "压缩历史之前，这件事已经做完了。");
@@ -335,12 +292,8 @@ async fn it_streams_a_few_characters_at_a_time() {
         }
     }
     assert!(deltas > 20);
-    let [
-        ..,
-        Ok(ModelEvent::Block(block)),
-        Ok(ModelEvent::Usage(usage)),
-        Ok(ModelEvent::Stop(stop)),
-    ] = events.as_slice()
+    let [.., Ok(ModelEvent::Block(block)), Ok(ModelEvent::Usage(usage)), Ok(ModelEvent::Stop(stop))] =
+        events.as_slice()
     else {
         panic!("no end: {events:?}");
     };

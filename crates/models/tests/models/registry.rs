@@ -87,24 +87,14 @@ fn models_by_flag_then_variable_then_provider() {
 
 #[test]
 fn base_urls_are_joined_sanely() {
-    let at = |base: &str| {
-        url(decide(NONE, &[("ANTHROPIC_API_KEY", "a"), ("ANTHROPIC_BASE_URL", base)], Vec::new()))
-    };
-    assert_eq!(
-        url(decide(NONE, &[("ANTHROPIC_API_KEY", "a")], Vec::new())),
-        "https://api.anthropic.com/v1/messages"
-    );
-    for base in
-        ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/", "http://h:1/v1/messages"]
-    {
+    let at = |base: &str| url(decide(NONE, &[("ANTHROPIC_API_KEY", "a"), ("ANTHROPIC_BASE_URL", base)], Vec::new()));
+    assert_eq!(url(decide(NONE, &[("ANTHROPIC_API_KEY", "a")], Vec::new())), "https://api.anthropic.com/v1/messages");
+    for base in ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/", "http://h:1/v1/messages"] {
         assert_eq!(at(base), "http://h:1/v1/messages");
     }
     assert_eq!(at("https://h/gateway/v1"), "https://h/gateway/v1/messages");
     let deepseek = [("DEEPSEEK_API_KEY", "d"), ("ANTHROPIC_BASE_URL", "http://h:1")];
-    assert_eq!(
-        url(decide(NONE, &deepseek, Vec::new())),
-        "https://api.deepseek.com/anthropic/v1/messages"
-    );
+    assert_eq!(url(decide(NONE, &deepseek, Vec::new())), "https://api.deepseek.com/anthropic/v1/messages");
 }
 
 #[test]

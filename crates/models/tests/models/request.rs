@@ -10,9 +10,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::server::{Reply, Server};
-use crate::support::{
-    KEY, ask, assistant, call, hello, model_at, model_with, request, result, says,
-};
+use crate::support::{KEY, ask, assistant, call, hello, model_at, model_with, request, result, says};
 
 fn json_of(request: &ModelRequest) -> Value {
     serde_json::from_slice(&body(request)).unwrap()
@@ -52,11 +50,7 @@ async fn a_request_is_what_the_api_documents() {
 #[tokio::test]
 async fn a_token_goes_as_bearer_and_the_key_stays_at_home() {
     let server = Server::start(vec![Reply::events(&says("hi"))]).await;
-    let variables = [
-        ("ANTHROPIC_AUTH_TOKEN", "tok"),
-        ("ANTHROPIC_API_KEY", KEY),
-        ("ANTHROPIC_BASE_URL", &server.url),
-    ];
+    let variables = [("ANTHROPIC_AUTH_TOKEN", "tok"), ("ANTHROPIC_API_KEY", KEY), ("ANTHROPIC_BASE_URL", &server.url)];
     ask(&model_with(&variables, NetConfig::default()), hello()).await;
     let headers = server.requests().remove(0).headers;
     assert!(headers.contains(&("authorization".into(), "Bearer tok".into())));
@@ -66,8 +60,7 @@ async fn a_token_goes_as_bearer_and_the_key_stays_at_home() {
 #[tokio::test]
 async fn http_requests_go_through_the_proxy_that_is_given() {
     let proxy = Server::start(vec![Reply::events(&says("hi"))]).await;
-    let variables =
-        [("ANTHROPIC_API_KEY", KEY), ("ANTHROPIC_BASE_URL", "http://models.invalid/api/v1/")];
+    let variables = [("ANTHROPIC_API_KEY", KEY), ("ANTHROPIC_BASE_URL", "http://models.invalid/api/v1/")];
     let network = NetConfig { http_proxy: Some(proxy.url.clone()), ..NetConfig::default() };
     ask(&model_with(&variables, network), hello()).await;
     let line = proxy.requests().remove(0).line;
@@ -94,8 +87,7 @@ async fn connections_are_used_again() {
     for _ in 0..3 {
         ask(&model, hello()).await;
     }
-    let connections: Vec<usize> =
-        server.requests().iter().map(|request| request.connection).collect();
+    let connections: Vec<usize> = server.requests().iter().map(|request| request.connection).collect();
     assert_eq!(connections, [0, 0, 0]);
 }
 
@@ -125,10 +117,8 @@ fn marks(request: &ModelRequest) -> Vec<String> {
 
 #[test]
 fn marks_are_on_the_last_blocks_that_can_carry_one() {
-    let thinking =
-        Block::Thinking { thinking: String::new(), signature: Some("s".into()), extra: Map::new() };
-    let image =
-        Block::Other(json!({"type": "image", "source": {"type": "base64", "data": "AA=="}}));
+    let thinking = Block::Thinking { thinking: String::new(), signature: Some("s".into()), extra: Map::new() };
+    let image = Block::Other(json!({"type": "image", "source": {"type": "base64", "data": "AA=="}}));
     let strange = Block::Other(json!({"type": "sparkle"}));
     let mut request = request(vec![
         Message::user("one"),
@@ -169,8 +159,7 @@ fn any_block() -> impl Strategy<Value = Block> {
             extra: Map::new()
         }),
         ("[a-z]{1,4}", "\\PC{0,8}").prop_map(|(id, value)| call(&id, "Read", json!({"a": value}))),
-        ("[a-z]{1,4}", "\\PC{0,8}", any::<bool>())
-            .prop_map(|(id, text, bad)| result(&id, &text, bad)),
+        ("[a-z]{1,4}", "\\PC{0,8}", any::<bool>()).prop_map(|(id, text, bad)| result(&id, &text, bad)),
         "\\PC{0,8}".prop_map(|text| Block::Other(json!({"type": "image", "x": text}))),
     ]
 }

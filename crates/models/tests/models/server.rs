@@ -161,8 +161,7 @@ async fn read_request(stream: &mut TcpStream, connection: usize) -> Option<Captu
         .map(|line| line.split_once(": ").unwrap())
         .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
         .collect();
-    let length =
-        headers.iter().find(|(name, _)| name == "content-length").unwrap().1.parse().unwrap();
+    let length = headers.iter().find(|(name, _)| name == "content-length").unwrap().1.parse().unwrap();
     let mut body = bytes.split_off(head + 4);
     while body.len() < length {
         if stream.read_buf(&mut body).await.ok()? == 0 {

@@ -74,8 +74,7 @@ fn sse_limits_593851() {
 
 #[test]
 fn an_event_has_data_and_forgets_the_last_one() {
-    let stream =
-        "event: a\n\ndata\n\nevent: b\nid: 1\0\ndata: 1\nretry: 3\nfoo: bar\n\ndata:  2\n\n";
+    let stream = "event: a\n\ndata\n\nevent: b\nid: 1\0\ndata: 1\nretry: 3\nfoo: bar\n\ndata:  2\n\n";
     let of = |name: &str, data: &str| (name.to_owned(), data.to_owned(), None);
     assert_eq!(read(&[stream]), [of("", ""), of("b", "1"), of("", " 2")]);
 }

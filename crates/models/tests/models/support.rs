@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures::StreamExt;
 use kernel::{
-    Block, Message, Model, ModelError, ModelEvent, ModelRequest, Prefix, ResultContent,
-    RetryBudget, Role, SystemBlock, ToolSpec, ToolUseId,
+    Block, Message, Model, ModelError, ModelEvent, ModelRequest, Prefix, ResultContent, RetryBudget, Role, SystemBlock,
+    ToolSpec, ToolUseId,
 };
 use models::{Choice, NetConfig};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub fn call(id: &str, name: &str, input: Value) -> Block {
 
 pub fn result(id: &str, text: &str, is_error: bool) -> Block {
     let content = ResultContent::Text(text.into());
-    Block::ToolResult { tool_use_id: ToolUseId(id.into()), content, is_error }
+    Block::result(ToolUseId(id.into()), content, is_error)
 }
 
 pub fn assistant(blocks: Vec<Block>) -> Message {
@@ -69,10 +69,7 @@ pub fn model_with(variables: &[(&str, &str)], network: NetConfig) -> Arc<dyn Mod
     models::connect(&choice, network).unwrap().model
 }
 
-pub async fn ask(
-    model: &Arc<dyn Model>,
-    request: ModelRequest,
-) -> Vec<Result<ModelEvent, ModelError>> {
+pub async fn ask(model: &Arc<dyn Model>, request: ModelRequest) -> Vec<Result<ModelEvent, ModelError>> {
     model.stream(request).collect().await
 }
 
@@ -83,9 +80,7 @@ pub async fn fail(model: &Arc<dyn Model>, request: ModelRequest) -> ModelError {
 
 /// Events as the API frames them.
 pub fn sse(events: &[Value]) -> String {
-    let frame = |event: &Value| {
-        format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or("message"))
-    };
+    let frame = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or("message"));
     events.iter().map(frame).collect()
 }
 

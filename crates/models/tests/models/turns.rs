@@ -8,8 +8,8 @@ use futures::StreamExt;
 use kernel::compact::CompactPolicy;
 use kernel::query::Meter;
 use kernel::{
-    AgentEvent, Block, Conversation, Extensions, Gate, Limits, Mode, Place, QueryParams, Rules,
-    SharedConversation, TerminalReason, Tool, ToolContext, ToolOutput, ToolPool, query,
+    AgentEvent, Block, Conversation, Extensions, Gate, Limits, Mode, Place, QueryParams, Rules, SharedConversation,
+    TerminalReason, Tool, ToolContext, ToolOutput, ToolPool, query,
 };
 use models::{Mock, MockConfig};
 use serde_json::{Value, json};

@@ -1,0 +1,10 @@
+//! The host against real processes and real files.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg(unix)]
+
+#[path = "host/files.rs"]
+mod files;
+#[path = "host/paths.rs"]
+mod paths;
+#[path = "host/process.rs"]
+mod process;

@@ -1,0 +1,39 @@
+//! The tests of the loop: a scripted model, scripted tools and features, whole event streams and
+//! whole requests.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "kernel/cast.rs"]
+mod cast;
+#[path = "kernel/children.rs"]
+mod children;
+#[path = "kernel/compaction.rs"]
+mod compaction;
+#[path = "kernel/conversation.rs"]
+mod conversation;
+#[path = "kernel/crew.rs"]
+mod crew;
+#[path = "kernel/events.rs"]
+mod events;
+#[path = "kernel/failures.rs"]
+mod failures;
+#[path = "kernel/features.rs"]
+mod features;
+#[path = "kernel/interrupts.rs"]
+mod interrupts;
+#[path = "kernel/notation.rs"]
+mod notation;
+#[path = "kernel/permissions.rs"]
+mod permissions;
+#[path = "kernel/pressure.rs"]
+mod pressure;
+#[path = "kernel/properties.rs"]
+mod properties;
+#[path = "kernel/script.rs"]
+mod script;
+#[path = "kernel/stage.rs"]
+mod stage;
+#[path = "kernel/turns.rs"]
+mod turns;
+#[path = "kernel/valid.rs"]
+mod valid;

@@ -1,0 +1,223 @@
+//! Reading the options of one program as it would read them itself. Knows rows, not what they mean for a verdict.
+
+use crate::analysis::{Cause, Part, Word};
+
+use super::table::{Mode, Options};
+
+/// Arguments sorted into options and operands.
+#[derive(Debug, Default)]
+pub struct Reading {
+    pub options: Vec<Given>,
+    pub operands: Vec<Word>,
+    /// Index of the first operand in the arguments, if there is one.
+    pub first_operand: Option<usize>,
+    /// Why the options may do more than read, or cannot be told; the first cause.
+    pub trouble: Option<String>,
+}
+
+/// An option as given: its name without dashes and its value.
+#[derive(Debug)]
+pub struct Given {
+    pub name: String,
+    pub value: Option<Word>,
+}
+
+impl Reading {
+    /// Whether one of these options is given.
+    pub fn has(&self, names: &[String]) -> bool {
+        self.options.iter().any(|given| names.contains(&given.name))
+    }
+
+    fn object(&mut self, trouble: String) {
+        self.trouble.get_or_insert(trouble);
+    }
+}
+
+/// Reads the arguments of `program`.
+pub fn read(program: &str, arguments: &[Word], rules: &Options) -> Reading {
+    let mut reading = Reading::default();
+    let mut index = 0;
+    while let Some(word) = arguments.get(index) {
+        index += 1;
+        let prefix = word.prefix();
+        if word.text() == Some("--") {
+            if index < arguments.len() {
+                reading.first_operand.get_or_insert(index);
+            }
+            reading.operands.extend(arguments.iter().skip(index).cloned());
+            break;
+        }
+        if rules.mode != Mode::Any && word.may_hide_option() && !prefix.starts_with('-') {
+            let shown = word.shown();
+            reading.object(format!("`{shown}` may become an option of `{program}` when it runs"));
+        }
+        if !prefix.starts_with('-') || word.text() == Some("-") {
+            reading.first_operand.get_or_insert(index - 1);
+            if rules.leading {
+                reading.operands.extend(arguments.iter().skip(index - 1).cloned());
+                break;
+            }
+            reading.operands.push(word.clone());
+            continue;
+        }
+        if rules.mode != Mode::Any && word.causes().any(|cause| cause == Cause::Split) {
+            let shown = word.shown();
+            reading.object(format!("`{shown}` may become an option of `{program}` when it runs"));
+        }
+        let wants_value = if prefix.starts_with("--") {
+            long(program, word, rules, &mut reading)
+        } else {
+            short(program, word, rules, &mut reading)
+        };
+        if wants_value {
+            let value = arguments.get(index);
+            index += 1;
+            if rules.mode != Mode::Any && value.is_some_and(Word::may_be_many) {
+                reading.object(format!("the value of an option of `{program}` may be several words"));
+            }
+            if let Some(last) = reading.options.last_mut() {
+                last.value = value.cloned();
+            }
+        }
+    }
+    judge_writes(program, rules, &mut reading);
+    reading
+}
+
+/// Adds a long option; true if its value is the next word.
+fn long(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> bool {
+    let prefix = word.prefix();
+    let body = prefix.strip_prefix("--").unwrap_or(prefix);
+    let (name, attached) = match body.split_once('=') {
+        Some((name, _)) => (name, true),
+        None => (body, false),
+    };
+    let certain = attached || word.text().is_some();
+    let plain = rules.long.iter().any(|known| known == name);
+    let valued = rules.long_values.iter().any(|known| known == name)
+        || rules.writes.iter().chain(&rules.reads).any(|known| known.len() > 1 && known == name);
+    let refused_value = rules.refuse_values.iter().any(|known| known == name);
+    let refused = match rules.mode {
+        _ if refused_value => true,
+        Mode::Any => false,
+        Mode::Listed => !certain || !(plain || valued),
+        Mode::Except => {
+            let excepted =
+                |known: &String| known.len() > 1 && (known.starts_with(name) || name.starts_with(known.as_str()));
+            !certain || name.is_empty() || rules.except.iter().any(excepted)
+        }
+    };
+    if refused {
+        reading.object(format!("`{program} --{name}` is not known to only read"));
+    }
+    let value = attached.then(|| strip(word, name.len() + 3));
+    reading.options.push(Given { name: name.to_owned(), value });
+    (valued || refused_value) && !attached
+}
+
+/// Adds the options of a cluster; true if the last one's value is the next word.
+fn short(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> bool {
+    let prefix = word.prefix().to_owned();
+    for (at, letter) in prefix.char_indices().skip(1) {
+        let name = letter.to_string();
+        let listed = |names: &[String]| names.contains(&name);
+        let valued = rules.values.contains(letter) || listed(&rules.reads) || listed(&rules.writes);
+        let plain = rules.flags.contains(letter) || (rules.digits && letter.is_ascii_digit());
+        let refused_value = listed(&rules.refuse_values);
+        let optional = rules.optional.contains(letter);
+        let refused = match rules.mode {
+            _ if refused_value => true,
+            Mode::Any => false,
+            Mode::Listed => !plain && !valued && !optional,
+            Mode::Except => listed(&rules.except),
+        };
+        if refused {
+            reading.object(format!("`{program} -{letter}` is not known to only read"));
+        }
+        reading.options.push(Given { name, value: None });
+        if valued || refused_value || optional {
+            let rest = at + letter.len_utf8();
+            if rest == prefix.len() && word.text().is_some() {
+                return !optional;
+            }
+            if let Some(last) = reading.options.last_mut() {
+                last.value = Some(strip(word, rest));
+            }
+            return false;
+        }
+    }
+    if rules.mode != Mode::Any && word.text().is_none() {
+        let shown = word.shown();
+        reading.object(format!("the options in `{shown}` are only known when it runs"));
+    }
+    false
+}
+
+/// The word without its first `length` bytes, which are known text.
+fn strip(word: &Word, length: usize) -> Word {
+    let mut rest = Word::default();
+    let mut parts = word.parts.iter();
+    if let Some(Part::Text(text)) = parts.next() {
+        rest.push_text(text.get(length..).unwrap_or_default());
+    }
+    rest.parts.extend(parts.cloned());
+    rest
+}
+
+fn judge_writes(program: &str, rules: &Options, reading: &mut Reading) {
+    let target = reading.options.iter().find(|given| is_one_of(&given.name, &rules.writes));
+    if let Some(given) = target {
+        let shown = given.value.as_ref().map(Word::shown).unwrap_or_default();
+        reading.trouble = Some(format!("`{program}` writes to {shown}"));
+    }
+}
+
+/// Whether an option is one of those named, abbreviations of long ones included.
+pub fn is_one_of(name: &str, names: &[String]) -> bool {
+    names.iter().any(|known| known == name || (name.len() > 1 && known.len() > 1 && known.starts_with(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(text: &str) -> Options {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn words(text: &str) -> Vec<Word> {
+        text.split(' ').map(Word::known).collect()
+    }
+
+    #[test]
+    fn options_are_found_in_every_spelling() {
+        let rules =
+            rules(r#"{"flags":"nru","values":"k","long":["reverse"],"long_values":["key"],"writes":["o","output"]}"#);
+        let cases: [(&str, Option<&str>); 10] = [
+            ("-n -r a", None),
+            ("-nru a -k 2 -k2", None),
+            ("--key 2 --reverse --key=3 a", None),
+            ("-uoFILE a", Some("`sort` writes to FILE")),
+            ("a -o b", Some("`sort` writes to b")),
+            ("--output=b", Some("`sort` writes to b")),
+            ("--outp=b", Some("`sort` writes to b")),
+            ("-k o a", None),
+            ("-- -o a", None),
+            ("--parallel=3", Some("`sort --parallel` is not known to only read")),
+        ];
+        for (text, trouble) in cases {
+            let reading = read("sort", &words(text), &rules);
+            assert_eq!(reading.trouble.as_deref(), trouble, "{text}");
+        }
+    }
+
+    #[test]
+    fn all_but_some_options_refuses_abbreviations() {
+        let rules = rules(r#"{"mode":"except","values":"e","except":["O","output"]}"#);
+        let cases = [("--stat -n", true), ("--outp=x", false), ("-nOless", false), ("-e -O", true)];
+        for (text, fine) in cases {
+            let reading = read("git", &words(text), &rules);
+            assert_eq!(reading.trouble.is_none(), fine, "{text}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The data of `programs.json`: which programs only read, with which options; wrappers; options that mean the same.
+//! Owns the shape of the file and loads it once; draws no conclusions.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+static TABLE: LazyLock<Table> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../programs.json")).unwrap_or_default());
+
+/// The whole file. A file that cannot be read is an empty table, so that nothing is known to be read-only.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table {
+    /// Folders whose programs count as the ones of the same name.
+    pub system_folders: Vec<String>,
+    /// Variables that any command may be given; a trailing `*` stands for any ending.
+    pub safe_variables: Vec<String>,
+    /// Variables in capitals that no program in the table looks at.
+    pub idle_variables: Vec<String>,
+    /// Lower-case variables that mean something to Bash or to common programs.
+    pub special_variables: Vec<String>,
+    pub programs: BTreeMap<String, Program>,
+    pub wrappers: BTreeMap<String, Wrapping>,
+    /// For a program, or a program and its subcommand: lists of options that mean the same.
+    pub equivalents: BTreeMap<String, Vec<Vec<String>>>,
+}
+
+/// One program or subcommand.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Program {
+    /// It changes something whatever its options are; the row only tells which files.
+    pub changes: bool,
+    pub options: Options,
+    pub files: Files,
+    /// It takes no more operands than this, for instance because the next one is written.
+    pub max_operands: Option<usize>,
+    /// What every operand has to begin with.
+    pub operand_prefix: Option<String>,
+    /// What every operand has to hold.
+    pub operand_holds: Option<String>,
+    /// Operands are allowed only beside one of these options.
+    pub operands_need: Vec<String>,
+    /// Text that no argument may hold.
+    pub refused_text: Vec<String>,
+    /// Only these arguments are read-only, joined by spaces.
+    pub exact: Vec<String>,
+    /// A rule that needs code.
+    pub check: Option<Check>,
+    /// It runs what its arguments hold.
+    pub runs: Option<Runs>,
+    /// Subcommands; any other first operand is refused.
+    pub commands: BTreeMap<String, Program>,
+    /// Without a subcommand it changes something.
+    pub needs_command: bool,
+    /// It obeys the configuration of the folder it runs in, so that folder must be the one the session is in.
+    pub obeys_folder: bool,
+    /// Variables that it may be given beyond the safe ones.
+    pub variables: Vec<String>,
+}
+
+/// How the options of a program are read. `flags` and `values` are letters, the others names without dashes.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    pub mode: Mode,
+    pub flags: String,
+    pub values: String,
+    /// Letters whose value, if there is one, follows at once.
+    pub optional: String,
+    pub long: Vec<String>,
+    pub long_values: Vec<String>,
+    /// Options that are refused in mode `except`; a long name is matched with its abbreviations.
+    pub except: Vec<String>,
+    /// Options that take a value and are refused in every mode.
+    pub refuse_values: Vec<String>,
+    /// Options whose value names a file that is read.
+    pub reads: Vec<String>,
+    /// Options whose value names a file that is written.
+    pub writes: Vec<String>,
+    /// Options that make operands mean everything beneath them.
+    pub tree: Vec<String>,
+    /// `-5` is an option.
+    pub digits: bool,
+    /// The first operand ends the options.
+    pub leading: bool,
+}
+
+/// Which options a read-only program may be given.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Those that are listed.
+    #[default]
+    Listed,
+    /// All: none of them writes or runs anything.
+    Any,
+    /// All but those in `except`.
+    Except,
+}
+
+/// What the operands of a program are.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Files {
+    /// Text, or files of which only the names matter.
+    #[default]
+    None,
+    /// Files that are read.
+    Read,
+    /// Folders that are read with everything beneath them; the working folder if there is none.
+    Tree,
+    /// A pattern, unless an option gives one, then files that are read.
+    Pattern,
+    /// The same for a program that searches everything beneath its operands.
+    PatternTree,
+    /// Files that are written.
+    Write,
+    /// Something else, then files that are written.
+    SkipWrite,
+    /// Files that are read, the last one written.
+    Copy,
+    /// Files that are moved: all are written.
+    Move,
+}
+
+/// Rules that are code because they read a language of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    Awk,
+    Printf,
+    Read,
+    Sed,
+    Test,
+}
+
+/// How a program runs other commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Runs {
+    /// A shell: a script in `-c`, in a file or on standard input.
+    Shell,
+    /// Its arguments, joined, are a script in this shell.
+    Eval,
+    /// Its first argument is a script.
+    Trap,
+    /// The value of `-C` is a script.
+    Callback,
+    /// A file of commands for this shell.
+    Source,
+    Xargs,
+    Find,
+    Fd,
+    /// Goes to another folder.
+    Cd,
+}
+
+/// A command that runs the command behind it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wrapping {
+    pub options: Options,
+    /// How many operands stand before the command.
+    pub skip: usize,
+    /// `name=value` operands stand before the command.
+    pub assignments: bool,
+    /// It adds nothing of its own: with a read-only command it is read-only.
+    pub plain: bool,
+    /// It stays in this shell, so that `cd` and the like have their effect.
+    pub shell: bool,
+    /// It gives the command other rights, so that no rule covers it.
+    pub elevates: bool,
+    /// With one of these letters it only tells what the command is.
+    pub describes: String,
+    /// Options whose value is a script.
+    pub scripts: Vec<String>,
+    /// Where the command begins is not certain: every operand is a candidate.
+    pub loose: bool,
+}
+
+/// The table, loaded once.
+pub fn table() -> &'static Table {
+    &TABLE
+}
+
+impl Table {
+    /// Whether any command may be given this variable.
+    pub fn is_safe_variable(&self, name: &str) -> bool {
+        self.safe_variables.iter().any(|safe| match safe.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => safe == name,
+        })
+    }
+
+    /// Whether a shell variable of this name can matter to no program: it is lower-case, one letter or known to
+    /// be idle, and none that is known to matter. The environment speaks in capitals.
+    pub fn is_idle_variable(&self, name: &str) -> bool {
+        let quiet = name.len() == 1
+            || !name.chars().any(|letter| letter.is_ascii_uppercase())
+            || self.idle_variables.iter().any(|idle| idle == name);
+        quiet && name != "_" && !self.special_variables.iter().any(|special| special == name)
+    }
+
+    /// The row for a command word: a bare name, or one in a system folder.
+    pub fn name<'w>(&self, word: &'w str) -> Option<&'w str> {
+        match word.rsplit_once('/') {
+            None => Some(word),
+            Some((folder, name)) => self.system_folders.iter().any(|system| system == folder).then_some(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_loads() {
+        let loaded: Result<Table, _> = serde_json::from_str(include_str!("../programs.json"));
+        assert!(loaded.is_ok(), "{loaded:?}");
+        assert!(table().programs.len() > 80);
+    }
+
+    #[test]
+    fn variables_of_the_environment_are_not_idle() {
+        let cases = [("f", true), ("F", true), ("line", true), ("PATH", false), ("_", false), ("http_proxy", false)];
+        for (name, idle) in cases {
+            assert_eq!(table().is_idle_variable(name), idle, "{name}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `Bash` with real commands.
+
+use kernel::{ToolContext, ToolOutput};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{World, text, tool};
+
+fn detail(exit_code: Value) -> Value {
+    json!({
+        "exitCode": exit_code, "signal": null, "timedOut": false, "interrupted": false,
+        "droppedBytes": 0,
+    })
+}
+
+#[tokio::test]
+async fn output_and_exit_codes() {
+    let world = World::new();
+    world.file("a.txt", "hello\n");
+    for (command, expected, is_error, code) in [
+        ("cat a.txt", "hello", false, 0),
+        ("pwd -P | sed 's,.*/,,'", "work", false, 0),
+        ("true", "(no output)", false, 0),
+        ("grep zzz a.txt", "Exit code 1", true, 1),
+        ("echo out; echo err >&2; exit 7", "Exit code 7\nout\nerr", true, 7),
+        ("cat; echo after", "after", false, 0),
+        ("cat <<'E'\n$HOME `id` \\\nE", "$HOME `id` \\", false, 0),
+    ] {
+        let output = world.call("Bash", json!({"command": command})).await;
+        assert_eq!((text(&output).as_str(), output.is_error), (expected, is_error), "{command}");
+        assert_eq!(output.detail, detail(code.into()), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn signals_have_names() {
+    let world = World::new();
+    let output = world.call("Bash", json!({"command": "echo a; kill -SEGV $$"})).await;
+    assert_eq!((text(&output).as_str(), output.is_error), ("Ended by signal SIGSEGV\na", true));
+    assert_eq!(output.detail["signal"], "SIGSEGV");
+}
+
+#[tokio::test]
+async fn a_timeout_keeps_what_was_said() {
+    let world = World::new();
+    let input = json!({"command": "echo begun; sleep 300", "timeout": 500});
+    let output = world.call("Bash", input).await;
+    let expected = "Error: timed out after 500 ms; the command and what it started were ended\nbegun";
+    assert_eq!((text(&output).as_str(), output.is_error), (expected, true));
+    assert_eq!(output.detail["timedOut"], true);
+}
+
+#[tokio::test]
+async fn an_interrupt_keeps_what_was_said() {
+    let world = World::new();
+    let cancel = CancellationToken::new();
+    let context = ToolContext::detached(world.place(), cancel.clone());
+    let ready = world.root.join("ready");
+    let bash = tool("Bash");
+    let input = json!({"command": "echo begun; touch ready; sleep 300"});
+    let call = bash.call(input, &context);
+    let watch = async {
+        while !ready.exists() {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+    };
+    let (output, ()) = tokio::join!(call, watch);
+    let expected = "Error: interrupted; the command and what it started were ended\nbegun";
+    assert_eq!((text(&output).as_str(), output.is_error), (expected, true));
+    assert_eq!(output.detail["interrupted"], true);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_gone_is_named() {
+    let world = World::new();
+    let mut place = world.place();
+    place.cwd = world.root.join("gone");
+    let context = ToolContext::detached(place, CancellationToken::new());
+    let output = tool("Bash").call(json!({"command": "pwd"}), &context).await;
+    let expected =
+        format!("the working folder {} does not exist; make it, or name another", world.root.join("gone").display());
+    assert_eq!(output, ToolOutput::error(expected));
+}
+
+#[tokio::test]
+async fn commands_see_no_secrets() {
+    let world = World::new();
+    let env = [("PATH", "/usr/bin:/bin"), ("ANTHROPIC_API_KEY", "secret"), ("PLAIN", "seen")];
+    let env = env.map(|(name, value)| (name.into(), value.into())).into();
+    let bash = kernel::ToolPool::new(tools::builtin(env)).get("Bash").unwrap().clone();
+    let input = json!({"command": "echo [$ANTHROPIC_API_KEY] $PLAIN $PAGER"});
+    assert_eq!(bash.call(input, &world.context()).await.content.text(), "[] seen cat");
+}
