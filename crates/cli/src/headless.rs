@@ -8,6 +8,7 @@ use futures::StreamExt;
 use harness::Session;
 use kernel::{AgentEvent, Block, Level, TerminalReason};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 
 use crate::args::OutputFormat;
 use crate::exit::Exit;
@@ -22,7 +23,7 @@ pub async fn run(
 ) -> anyhow::Result<Exit> {
     let started = Instant::now();
     let mut record = Record::default();
-    let mut out = io::stdout().lock();
+    let mut out = tokio::io::stdout();
     let mut signalled = None;
     let mut events = session.prompt(prompt);
     loop {
@@ -41,8 +42,21 @@ pub async fn run(
         if format == OutputFormat::Events {
             let mut line = serde_json::to_vec(&event)?;
             line.push(b'\n');
-            if let Some(exit) = lost_reader(out.write_all(&line).and_then(|()| out.flush()))? {
-                session.interrupter().cancel();
+            // A reader that has stopped reading must not keep a signal from being obeyed.
+            let writing = write(&mut out, &line);
+            tokio::pin!(writing);
+            let written = loop {
+                tokio::select! {
+                    written = &mut writing => break written,
+                    signal = signals.next() => {
+                        if signalled.replace(signal).is_some() {
+                            return Ok(signal.exit());
+                        }
+                        session.interrupter().cancel();
+                    }
+                }
+            };
+            if let Some(exit) = lost_reader(written)? {
                 return Ok(exit);
             }
         } else {
@@ -51,18 +65,20 @@ pub async fn run(
         record.take(event);
     }
     let exit = signalled.map_or_else(|| record.exit(), |signal| signal.exit());
-    let written = match format {
-        OutputFormat::Events => Ok(()),
-        OutputFormat::Text => match record.answer.as_str() {
-            "" => Ok(()),
-            answer => writeln!(out, "{answer}"),
-        },
+    let text = match format {
+        OutputFormat::Events => String::new(),
+        OutputFormat::Text if record.answer.is_empty() => String::new(),
+        OutputFormat::Text => format!("{}\n", record.answer),
         OutputFormat::Json => {
-            let result = record.result(session, started.elapsed().as_millis());
-            writeln!(out, "{result}")
+            format!("{}\n", record.result(session, started.elapsed().as_millis()))
         }
     };
-    Ok(lost_reader(written.and_then(|()| out.flush()))?.unwrap_or(exit))
+    Ok(lost_reader(write(&mut out, text.as_bytes()).await)?.unwrap_or(exit))
+}
+
+async fn write(out: &mut tokio::io::Stdout, bytes: &[u8]) -> io::Result<()> {
+    out.write_all(bytes).await?;
+    out.flush().await
 }
 
 /// A reader that has closed its end (`| head -1`) is no failure of ours.

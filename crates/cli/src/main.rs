@@ -63,7 +63,7 @@ fn run(args: Args) -> anyhow::Result<Exit> {
         false => read_stdin()?,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let exit = runtime.block_on(async {
         let mut signals = Signals::new()?;
         if interactive {
             return repl::run(session, &environment, args.prompt, stdin_is_terminal, signals).await;
@@ -74,7 +74,10 @@ fn run(args: Args) -> anyhow::Result<Exit> {
         let prompt = join(args.prompt.as_deref().unwrap_or(""), &piped)
             .context("there is no prompt. Give one: rsagent -p \"…\", or pipe text to it")?;
         headless::run(&mut session, &prompt, args.output_format, &mut signals).await
-    })
+    });
+    // A write that nobody reads must not hold the process back.
+    runtime.shutdown_background();
+    exit
 }
 
 /// Prompt and piped text; `None` when both are blank.

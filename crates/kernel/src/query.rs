@@ -132,10 +132,14 @@ where
             outlet.send(outcome.terminal(history())).await;
         };
         if let Err(panic) = AssertUnwindSafe(whole).catch_unwind().await {
-            // A feature may be what failed, so only the consumer is told.
             let text = format!("rsagent failed inside: {}", panic_text(&*panic));
-            outlet.tell(AgentEvent::notice("loop", Level::Error, text));
-            outlet.tell(Outcome::of(TerminalReason::Error).terminal(history()));
+            let terminal = Outcome::of(TerminalReason::Error).terminal(history());
+            for event in [AgentEvent::notice("loop", Level::Error, text), terminal] {
+                // Where a feature is what fails, the consumer at least is told.
+                if AssertUnwindSafe(outlet.send(event.clone())).catch_unwind().await.is_err() {
+                    outlet.tell(event);
+                }
+            }
         }
         outlet.close();
     });
@@ -278,12 +282,11 @@ pub(crate) async fn count(scope: &Scope, usage: Usage) {
 }
 
 /// Appends what features add, in one message, and says for each what it was.
-async fn append(scope: &Scope, added: Vec<Added>) {
+async fn append(scope: &Scope, mut added: Vec<Added>) {
+    added.iter_mut().for_each(|(_, blocks)| blocks.retain(|block| block.may_be_said_by(Role::User)));
     let blocks = added.iter().flat_map(|(_, blocks)| blocks).cloned().collect();
-    if scope.params.conversation.lock().append(blocks).is_none() {
-        return;
-    }
-    for (origin, blocks) in added.into_iter().filter(|(_, blocks)| !blocks.iter().all(Block::is_blank)) {
+    scope.params.conversation.lock().append(blocks);
+    for (origin, blocks) in added.into_iter().filter(|(_, blocks)| !blocks.is_empty()) {
         let message = Arc::new(Message::new(Role::User, blocks));
         scope.outlet.send(AgentEvent::User { message, origin }).await;
     }

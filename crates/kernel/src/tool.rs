@@ -117,12 +117,6 @@ impl ToolOutput {
     pub fn error(text: impl std::fmt::Display) -> Self {
         Self { content: ResultContent::Text(format!("Error: {text}")), is_error: true, detail: Value::Null }
     }
-
-    /// The same with a detail for people.
-    pub fn with_detail(mut self, detail: Value) -> Self {
-        self.detail = detail;
-        self
-    }
 }
 
 /// What a running call may use. Nothing else reaches a tool.

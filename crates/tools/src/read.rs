@@ -75,7 +75,7 @@ fn show(path: &Path, first: usize, window: &Window) -> ToolOutput {
         }
         Some(_) | None => numbered(first, window),
     };
-    ToolOutput::ok(text).with_detail(json!({
+    let detail = json!({
         "type": "text",
         "file": {
             "filePath": path,
@@ -83,7 +83,8 @@ fn show(path: &Path, first: usize, window: &Window) -> ToolOutput {
             "numLines": window.lines.len(),
             "totalLines": window.total,
         },
-    }))
+    });
+    ToolOutput { detail, ..ToolOutput::ok(text) }
 }
 
 fn numbered(first: usize, window: &Window) -> String {

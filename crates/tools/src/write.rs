@@ -47,11 +47,8 @@ impl TypedTool for Write {
             Err(fault) => return ToolOutput::error(fault),
         };
         let (kind, verb) = if written.created { ("create", "Created") } else { ("update", "Replaced") };
-        ToolOutput::ok(format!("{verb} {} ({lines} lines, {bytes} bytes).", path.display())).with_detail(json!({
-            "type": kind,
-            "filePath": path,
-            "lines": lines,
-            "bytes": bytes,
-        }))
+        let text = format!("{verb} {} ({lines} lines, {bytes} bytes).", path.display());
+        let detail = json!({"type": kind, "filePath": path, "lines": lines, "bytes": bytes});
+        ToolOutput { detail, ..ToolOutput::ok(text) }
     }
 }

@@ -122,8 +122,8 @@ fn a_summary_that_fails_leaves_history_as_it_was() {
     act(async {
         for (summary, words_of_it) in [
             ("error auth no key", "compaction failed: no key"),
-            ("text \\s", "compaction failed: the model wrote no summary"),
-            ("call a echo", "compaction failed: the model wrote no summary"),
+            ("text \\s", "compaction failed: the model wrote no whole summary"),
+            ("call a echo", "compaction failed: the model wrote no whole summary"),
         ] {
             let stage = Stage::new("text fine\n\ntext here").threshold(100);
             stage.script.summary(summary);

@@ -196,7 +196,7 @@ fn a_refusal_keeps_nothing_and_counts_its_tokens() {
             &stage.play("hi").await[3..],
             r#"
             usage 7+0/3 of 7+0/3
-            notice model error "the model declined to answer: cyber"
+            notice model error "the model declined: cyber"
             terminal refused
             "#,
         );
@@ -220,8 +220,8 @@ fn an_empty_answer_is_said_and_not_kept() {
         expect(
             &stage.play("hi").await[3..],
             r#"
-            notice model warning "the model sent an empty answer"
             usage 5+0/2 of 5+0/2
+            notice model warning "the model sent an empty answer"
             terminal completed
             "#,
         );

@@ -206,8 +206,7 @@ fn what_features_add_comes_after_the_results() {
             user: "go"
             user: "before 0.1"
             assistant: call a echo {"text":"x"} | call b write {"text":"y"}
-            user: result a ok "x" | result b ok "y" | "a: x"
-            user: "b: y"
+            user: result a ok "x" | result b ok "y" | "a: x" | "b: y"
             user: "before 0.2"
             "#,
         );

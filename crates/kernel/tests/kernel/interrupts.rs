@@ -329,7 +329,7 @@ fn a_prompt_right_after_the_consumer_went_away_is_not_disturbed() {
             user: "old"
             user: "new prompt"
             assistant: call b echo {"text":"new"}
-            user: result b "new"
+            user: result b ok "new"
             assistant: "new"
             "#,
         );

@@ -121,9 +121,6 @@ fn show(kind: Kind, report: &Outcome) -> ToolOutput {
             ToolOutput::error(format!("the agent did not finish; {trouble}{rest}"))
         }
     };
-    output.with_detail(json!({
-        "agent_type": kind.name(),
-        "turns": report.turns,
-        "reason": report.reason,
-    }))
+    let detail = json!({"agent_type": kind.name(), "turns": report.turns, "reason": report.reason});
+    ToolOutput { detail, ..output }
 }
