@@ -118,14 +118,15 @@ fn quoted_after(text: &str, head: &str) -> Vec<String> {
 
 /// The words in `("/name"` and `"/name" |` of the table of commands.
 fn command_names(text: &str) -> Vec<String> {
-    let mut names: Vec<String> = text
-        .split('"')
-        .filter(|word| word.starts_with('/') && word.len() > 1 && *word != "/quit")
-        .map(str::to_owned)
-        .collect();
+    let mut names: Vec<String> =
+        text.split('"').filter(|word| is_command(word) && *word != "/quit").map(str::to_owned).collect();
     names.sort();
     names.dedup();
     names
+}
+
+fn is_command(word: &str) -> bool {
+    word.strip_prefix('/').is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase()))
 }
 
 fn kernel_modules(text: &str) -> Vec<String> {
@@ -139,10 +140,9 @@ fn kernel_modules(text: &str) -> Vec<String> {
 /// Every outside dependency of the workspace.
 fn dependencies(root: &Path) -> Result<Vec<String>, String> {
     let manifest = read(root, "Cargo.toml")?;
-    let own = folder_names(&root.join("crates"))?;
-    let mut names = names_in_section(&manifest, "[workspace.dependencies]");
-    names.retain(|name| !own.contains(name));
-    Ok(names)
+    let outside: String =
+        manifest.lines().filter(|line| !line.contains("{ path = ")).fold(String::new(), |all, line| all + line + "\n");
+    Ok(names_in_section(&outside, "[workspace.dependencies]"))
 }
 
 fn folder_names(folder: &Path) -> Result<Vec<String>, String> {

@@ -213,8 +213,10 @@ fn a_stream_that_breaks_after_its_first_delta_is_void_and_asked_for_again() {
         [
             "turn 1",
             "text …",
+            "usage",
             "retry 1 void=true",
             "text …",
+            "usage",
             "retry 2 void=true",
             "text …",
             "assistant text",

@@ -154,6 +154,6 @@ async fn an_agent_that_cannot_start_says_why() {
     let world = World::new();
     let input = json!({"subagent_type": "explore", "prompt": "look", "description": "looks"});
     let output = world.call("Agent", input).await;
-    assert_eq!(output.content.text(), "Error: agents may not nest deeper than 2");
+    assert_eq!(output.content.text(), "Error: no agent called this tool");
     assert!(output.is_error);
 }

@@ -10,10 +10,13 @@ async fn read_numbers_lines() {
     let world = World::new();
     let path = world.file("a.txt", "one\n\tтwo\n\n");
     let output = world.call("Read", json!({"file_path": "a.txt"})).await;
-    let expected = ToolOutput::ok("1\tone\n2\t\tтwo\n3\t").with_detail(json!({
-        "type": "text",
-        "file": {"filePath": path, "startLine": 1, "numLines": 3, "totalLines": 3},
-    }));
+    let expected = ToolOutput {
+        detail: json!({
+            "type": "text",
+            "file": {"filePath": path, "startLine": 1, "numLines": 3, "totalLines": 3},
+        }),
+        ..ToolOutput::ok("1\tone\n2\t\tтwo\n3\t")
+    };
     assert_eq!(output, expected);
 }
 
@@ -87,9 +90,12 @@ async fn write_creates_and_replaces() {
         let input = json!({"file_path": "new/a.txt", "content": content});
         let output = world.call("Write", input).await;
         let said = format!("{verb} {} ({lines} lines, {} bytes).", shown(&path), content.len());
-        let expected = ToolOutput::ok(said).with_detail(json!({
-            "type": kind, "filePath": path, "lines": lines, "bytes": content.len(),
-        }));
+        let expected = ToolOutput {
+            detail: json!({
+                "type": kind, "filePath": path, "lines": lines, "bytes": content.len(),
+            }),
+            ..ToolOutput::ok(said)
+        };
         assert_eq!(output, expected);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
     }
