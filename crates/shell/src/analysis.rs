@@ -9,6 +9,9 @@ pub struct Place {
     pub cwd: PathBuf,
     /// The absolute home folder, for `~` and a bare `cd`.
     pub home: Option<PathBuf>,
+    /// Whether somebody looked and found that the configuration in the working folder names no programs. Without that,
+    /// a program that obeys it, such as git, may run anything.
+    pub clean: bool,
 }
 
 /// Everything that a text can run, read and write, as far as the text shows it. What it does not show is in `unknown`.

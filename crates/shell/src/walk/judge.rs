@@ -107,9 +107,9 @@ impl Walker<'_> {
             }
             return;
         }
-        let here = call.scene.folders.is_exactly(&self.place.cwd);
+        let here = self.place.clean && call.scene.folders.is_exactly(&self.place.cwd);
         if row.obeys_folder && !here {
-            call.object(format!("`{name}` obeys the configuration of the folder it runs in"));
+            call.object(format!("`{name}` runs programs that the configuration of its folder names"));
         }
         let reading = options::read(name, &arguments, &row.options);
         if let Some(trouble) = &reading.trouble {

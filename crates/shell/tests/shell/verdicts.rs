@@ -82,3 +82,13 @@ fn every_nesting_is_reached() {
     let expected: Vec<String> = ('a'..='t').map(String::from).collect();
     assert_eq!(names, expected);
 }
+
+/// What a repository's configuration names would run with git.
+#[test]
+fn git_reads_only_where_the_configuration_was_looked_at() {
+    let unknown = shell::Place { clean: false, ..crate::place() };
+    for text in ["git status", "git log | head", "git --version"] {
+        assert!(matches!(shell::analyse(text, &unknown).verdict, shell::Verdict::NotReadOnly { .. }), "{text}");
+    }
+    assert_eq!(crate::analyse("git status").verdict, shell::Verdict::ReadOnly);
+}

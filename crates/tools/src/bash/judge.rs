@@ -12,13 +12,14 @@ use crate::rules::{FileRules, List, Reading, Region, list_for, name_of, rule_for
 
 /// Whether a command line certainly only reads.
 pub fn only_reads(command: &str) -> bool {
-    let nowhere = shell::Place { cwd: "/".into(), home: None };
+    let nowhere = shell::Place { cwd: "/".into(), home: None, clean: false };
     analyse(command, &nowhere).verdict == Verdict::ReadOnly
 }
 
 /// What bears on a command line.
 pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
-    let here = shell::Place { cwd: place.cwd.clone(), home: place.home.clone() };
+    // Nobody looks at the configuration of repositories yet, so git asks.
+    let here = shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean: false };
     let analysis = analyse(command, &here);
     let found = Found::new(&analysis, place);
     let allowing = patterns(&rules.allow).map(|(_, pattern)| pattern).collect::<Vec<_>>();
