@@ -127,7 +127,8 @@ struct Record {
 impl Record {
     fn take(&mut self, event: AgentEvent) {
         match event {
-            AgentEvent::TurnStart { .. } => self.turns += 1,
+            // A turn may begin twice, with another history.
+            AgentEvent::TurnStart { turn } => self.turns = turn,
             AgentEvent::Assistant { message } => {
                 self.answer = message.text();
                 self.calls = message

@@ -31,13 +31,9 @@ impl CompactPolicy {
     }
 }
 
-fn threshold(params: &QueryParams) -> u64 {
+/// Tokens of messages above which history is summarised.
+pub(crate) fn threshold(params: &QueryParams) -> u64 {
     params.limits.compact.threshold(params.conversation.lock().prefix().tokens())
-}
-
-/// Whether history is over the threshold.
-pub(crate) fn is_over(params: &QueryParams) -> bool {
-    threshold(params) < params.conversation.lock().tokens()
 }
 
 /// Whether history is over the threshold and has a part that a summary could replace.
@@ -59,7 +55,7 @@ pub(crate) async fn compact(scope: &Scope, kind: &str) -> Result<(), Option<Stri
         return Err(Some("nothing to compact yet".into()));
     };
     request.extra = Some(Arc::new(Message::user(PROMPT)));
-    let (blocks, stop, usage) = match ask(scope, request, Audience::Nobody).await {
+    let (blocks, stop, usage) = match call_model(scope, request, Audience::Nobody).await {
         Answered::Whole { blocks, stop, usage } => (blocks, stop, usage),
         Answered::Failed(error) => return Err(Some(format!("compaction failed: {error}"))),
         Answered::Aborted { .. } => return Err(None),

@@ -17,7 +17,8 @@ use crate::*;
 pub struct SystemBlock {
     /// The text, not blank.
     pub text: String,
-    /// Whether what comes up to here stays the same between sessions, so that a cache mark pays.
+    /// Whether what comes up to here stays the same between sessions, so that a cache mark pays. Blocks
+    /// without it are facts of the session, and children inherit them.
     pub cache: bool,
 }
 
@@ -51,7 +52,7 @@ impl Prefix {
 pub enum EpochKind {
     /// A summary takes the place of what it summarises. It must be smaller.
     Summary,
-    /// The same messages less some blocks.
+    /// The same messages less some blocks; whoever drafts it sees to that.
     Filtered,
     /// A fresh start, as after `/clear`: the draft may be empty.
     Fresh,

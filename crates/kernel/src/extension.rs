@@ -1,5 +1,6 @@
 //! Owns the seam to features: where a feature may look, append, refuse or propose.
-//! Must not know which features exist. An extension never rewrites history.
+//! Must not know which features exist. An extension never edits history; it may propose another one
+//! after a failed call, once per prompt, which is checked like any.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::*;
 /// Where in a session a hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct At {
-    /// 0 for the main agent, 1 for a child.
+    /// 0 for the main agent, one more for each nesting.
     pub depth: u32,
     /// Number of the model call within the prompt, from 1.
     pub turn: u32,
@@ -30,23 +31,24 @@ pub struct Call {
     pub input: Value,
 }
 
-/// A feature. Every method has a default that does nothing; the loop awaits each before it goes on.
+/// A feature. Every method has a default that does nothing; the loop awaits each before it goes on,
+/// for the main agent and for its children. A panic in one ends the prompt.
 #[async_trait]
 pub trait Extension: Send + Sync {
     /// The feature's name, as it stands in `user` events and notices.
     fn name(&self) -> &str;
 
-    /// Tools that the feature brings.
+    /// Tools that the feature brings; whoever builds the session asks for them.
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         Vec::new()
     }
 
-    /// Texts that every epoch must carry on verbatim, such as a plan.
+    /// Texts that every summary must carry on verbatim, such as a plan.
     fn pins(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Before a model call: blocks to append to the conversation.
+    /// Before a model call, and before compaction is considered: blocks to append to the conversation.
     async fn before_model(&self, _at: At) -> Vec<Block> {
         Vec::new()
     }
@@ -56,12 +58,12 @@ pub trait Extension: Send + Sync {
         None
     }
 
-    /// Before a permitted tool runs: a reason not to.
+    /// Before a permitted tool runs: a reason not to. All calls of a batch are decided before the first begins.
     async fn before_tool(&self, _call: &Call) -> Option<String> {
         None
     }
 
-    /// After a tool ran: blocks to append after the results of the round.
+    /// After a tool ran and before its result is said: blocks to append after the results of the round.
     async fn after_tool(&self, _call: &Call, _output: &ToolOutput) -> Vec<Block> {
         Vec::new()
     }

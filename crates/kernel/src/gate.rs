@@ -89,8 +89,9 @@ impl Gate {
         let QueryParams { place, cancel, .. } = &scope.params;
         // Held while it is decided, so that *always* on one question spares the next.
         let _held = tokio::select! {
-            held = self.one_at_a_time.lock() => held,
+            biased;
             () = cancel.cancelled() => return Err("interrupted".into()),
+            held = self.one_at_a_time.lock() => held,
         };
         let judgement = judge(tool, &call.input, &self.rules(), place);
         let reason = match decide(self.mode(), &judgement) {
@@ -115,8 +116,9 @@ impl Gate {
         scope.outlet.send(request).await;
         let answer = tokio::select! {
             answer = answer => answer.unwrap_or(Answer::No(None)),
-            () = cancel.cancelled() => return Err("interrupted".into()),
+            () = cancel.cancelled() => Answer::No(Some("interrupted".into())),
         };
+        lock(&questions.pending).remove(&request_id);
         match answer {
             Answer::Once => Ok(()),
             Answer::Always => {

@@ -5,9 +5,11 @@
 //! what a conversation is, when a tool may run, how events leave. It knows no I/O, no terminal, no
 //! environment, no vendor: everything arrives through [`QueryParams`].
 //!
-//! Read in this order: [`message`], [`conversation`], [`model`], [`tool`], [`permission`],
-//! [`event`], [`query`](mod@query), then the rest.
+//! Read in this order: [`message`], [`conversation`], [`model`], [`permission`], [`tool`],
+//! [`extension`], [`event`], [`query`](mod@query), `answer`, `orchestrate`, [`gate`], [`outlet`],
+//! then the rest.
 
+mod answer;
 pub mod compact;
 pub mod conversation;
 pub mod event;
@@ -22,11 +24,10 @@ pub mod query;
 pub mod retry;
 pub mod subagent;
 pub mod tool;
-mod turn;
 
 // One vocabulary: what is public in a module is public here; the rest is known within the crate.
+use self::{answer::*, orchestrate::*};
 pub use self::{compact::*, conversation::*, event::*, extension::*, gate::*, message::*, model::*, outlet::*};
-use self::{orchestrate::*, turn::*};
 pub use self::{permission::*, query::*, retry::*, subagent::*, tool::*};
 
 /// Locks for a moment. What the lock guards is whole even if somebody panicked while holding it.

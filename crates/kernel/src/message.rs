@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::*;
 
-/// The name of one tool call; unique within a session once [`crate::Conversation`] has taken it.
+/// The name of one tool call; unique within one agent's conversation, through all epochs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolUseId(pub String);

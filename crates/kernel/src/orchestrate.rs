@@ -83,15 +83,15 @@ async fn run_batch(scope: &Arc<Scope>, batch: Vec<Resolved>) -> Vec<Added> {
 
 /// Whether a call may run. One that may not is answered here.
 async fn admit(scope: &Scope, tool: &dyn Tool, call: &Call) -> bool {
-    if scope.params.cancel.is_cancelled() {
-        report(scope, call, ToolOutput::error(NOT_RUN), Duration::ZERO).await;
-        return false;
-    }
     let mut refusal = scope.params.gate.admit(scope, tool, call).await.err();
     for extension in scope.params.extensions.iter() {
         if refusal.is_none() {
             refusal = extension.before_tool(call).await;
         }
+    }
+    if scope.params.cancel.is_cancelled() {
+        report(scope, call, ToolOutput::error(NOT_RUN), Duration::ZERO).await;
+        return false;
     }
     let Some(reason) = refusal else { return true };
     let text = format!("Error: permission denied: {reason}");

@@ -28,7 +28,7 @@ pub enum Mode {
     Default,
     /// Also edits of files inside the workspace run.
     AcceptEdits,
-    /// Only what reads runs; nothing is asked.
+    /// Only what reads runs; the rest is denied without a question.
     Plan,
     /// Everything runs that no deny or ask rule stops.
     BypassPermissions,
@@ -142,7 +142,7 @@ pub struct Place {
 pub enum Effect {
     /// It only reads.
     ReadOnly,
-    /// It changes files, all inside the workspace and none protected.
+    /// It changes files, all inside the workspace.
     EditsWorkspace,
     /// Anything else, and everything that could not be told.
     #[default]

@@ -1,6 +1,6 @@
 //! Owns the loop. Must not know I/O, user interfaces or vendors.
 //!
-//! One turn is one model call. The loop takes no decision that depends on an event before every
+//! One turn is one call of the model and the round of tools that it asks for. The loop takes no decision that depends on an event before every
 //! extension has taken that event, so a journal is a write-ahead log.
 
 use std::panic::AssertUnwindSafe;
@@ -75,6 +75,14 @@ pub struct QueryParams {
     pub origin: String,
     /// Whether `terminal` carries the final history.
     pub report_messages: bool,
+}
+
+/// One agent at work: what it works with, where its events go, how deep it is nested. Every part of
+/// the loop is given it.
+pub(crate) struct Scope {
+    pub(crate) params: QueryParams,
+    pub(crate) outlet: Outlet,
+    pub(crate) depth: u32,
 }
 
 /// How a prompt ended. There is always an outcome.
@@ -198,9 +206,10 @@ impl Step {
     }
 }
 
-/// One turn: a call of the model, and the tools that it calls.
+/// One turn: a call of the model, and the round of tools that it asks for.
 async fn turn(scope: &Arc<Scope>, at: At, chances: &mut Chances, words: &mut String) -> Step {
     let params = &scope.params;
+    let last = params.limits.max_turns.is_some_and(|limit| at.turn >= limit);
     for extension in params.extensions.iter() {
         let blocks = extension.before_model(at).await;
         append(scope, vec![(extension.name().to_owned(), blocks)]).await;
@@ -212,7 +221,7 @@ async fn turn(scope: &Arc<Scope>, at: At, chances: &mut Chances, words: &mut Str
         return Step::end(TerminalReason::Aborted);
     }
     scope.outlet.send(AgentEvent::TurnStart { turn: at.turn }).await;
-    let (blocks, stop, usage) = match ask(scope, request(params), Audience::Consumer).await {
+    let (blocks, stop, usage) = match call_model(scope, request(params), Audience::Consumer).await {
         Answered::Whole { blocks, stop, usage } => (blocks, stop, usage),
         Answered::Aborted { text } => {
             // The text that was shown stays; what the answer wanted to run does not.
@@ -231,15 +240,14 @@ async fn turn(scope: &Arc<Scope>, at: At, chances: &mut Chances, words: &mut Str
     let Some(message) = keep(scope, blocks, usage).await else {
         let text = "the model sent an empty answer";
         scope.outlet.send(AgentEvent::notice("model", Level::Warning, text)).await;
-        return go_on(scope, at, &stop).await;
+        return go_on(scope, at, &stop, last).await;
     };
     *words = message.text();
-    let last = params.limits.max_turns.is_some_and(|limit| at.turn >= limit);
     if message.tool_uses().next().is_some() {
         let added = run_round(scope, &message, at).await;
         append(scope, added).await;
         if params.cancel.is_cancelled() || last {
-            // The round stays open, so that the next prompt joins its results in one message.
+            // Unless a feature added something, the round stays open: the next prompt joins its results.
             let aborted = params.cancel.is_cancelled();
             return Step::end(if aborted { TerminalReason::Aborted } else { TerminalReason::MaxTurns });
         }
@@ -255,7 +263,7 @@ async fn turn(scope: &Arc<Scope>, at: At, chances: &mut Chances, words: &mut Str
         append(scope, vec![("loop".into(), vec![Block::text(NUDGE)])]).await;
         return Step::GoOn;
     }
-    if paused { Step::GoOn } else { go_on(scope, at, &stop).await }
+    if paused { Step::GoOn } else { go_on(scope, at, &stop, last).await }
 }
 
 /// Puts an answer into the conversation, says so, and counts it where it was not counted before.
@@ -294,8 +302,9 @@ async fn append(scope: &Scope, mut added: Vec<Added>) {
 
 /// Summarises the history. A failure is said; whether it may be tried again in this prompt.
 async fn compact_or_say(scope: &Scope) -> bool {
+    let params = &scope.params;
     let (level, text) = match compact::compact(scope, "auto").await {
-        Ok(()) if !compact::is_over(&scope.params) => return true,
+        Ok(()) if compact::threshold(params) >= params.conversation.lock().tokens() => return true,
         Ok(()) => (Level::Warning, "the summary is still over the threshold".to_owned()),
         Err(Some(fault)) => (Level::Error, fault),
         Err(None) => return false,
@@ -314,8 +323,7 @@ async fn recover(scope: &Scope, at: At, error: &ModelError) -> bool {
 }
 
 /// The model is done. Asks the features whether the loop shall go on all the same.
-async fn go_on(scope: &Scope, at: At, stop: &StopReason) -> Step {
-    let last = scope.params.limits.max_turns.is_some_and(|limit| at.turn >= limit);
+async fn go_on(scope: &Scope, at: At, stop: &StopReason, last: bool) -> Step {
     for extension in scope.params.extensions.iter().filter(|_| !last) {
         if let Some(text) = extension.before_stop(at).await.filter(|text| !text.trim().is_empty()) {
             append(scope, vec![(extension.name().to_owned(), vec![Block::text(text)])]).await;
@@ -325,6 +333,7 @@ async fn go_on(scope: &Scope, at: At, stop: &StopReason) -> Step {
     let cut = match stop {
         StopReason::MaxTokens => Some("the answer was cut at the output limit"),
         StopReason::ContextWindow => Some("the answer was cut: the context window is full"),
+        // A refusal came as an error.
         StopReason::EndTurn | StopReason::PauseTurn | StopReason::Refusal(_) | StopReason::Other(_) => None,
     };
     if let Some(text) = cut {

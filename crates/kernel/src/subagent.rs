@@ -8,13 +8,6 @@ use crate::*;
 /// How deep agents may nest: the main agent is 0.
 const MAX_DEPTH: u32 = 2;
 
-/// One agent at work: what it works with, where its events go, how deep it is nested.
-pub(crate) struct Scope {
-    pub(crate) params: QueryParams,
-    pub(crate) outlet: Outlet,
-    pub(crate) depth: u32,
-}
-
 /// What a child agent is.
 pub struct SubagentSpec {
     /// Its task: the only thing that it sees of its parent's conversation.

@@ -4,7 +4,7 @@
 //! and commands. Must not know models, sessions or terminals.
 //!
 //! A new tool is one file beside the others that implements [`TypedTool`], its prompt text as
-//! Markdown, and one line in [`builtin`].
+//! Markdown, and one line in [`builtin`]; ARCHITECTURE.md has the recipe.
 
 mod agent;
 mod bash;

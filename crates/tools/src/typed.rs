@@ -33,8 +33,8 @@ pub trait TypedTool: Send + Sync + 'static {
 
     /// What bears on whether this call may happen.
     fn judge(&self, input: &Self::Input, rules: &Rules, place: &Place) -> Judgement {
-        let _ = (input, rules, place);
-        Judgement::unjudged()
+        let _ = (input, place);
+        Judgement::unjudged_under(Self::NAME, rules)
     }
 
     /// Does the work; see [`Tool::call`].
@@ -77,7 +77,7 @@ impl<T: TypedTool> Tool for Typed<T> {
     fn judge(&self, input: &Value, rules: &Rules, place: &Place) -> Judgement {
         match parse(input) {
             Ok(input) => self.0.judge(&input, rules, place),
-            Err(reason) => Judgement { reason, ..Judgement::unjudged() },
+            Err(reason) => Judgement { reason, ..Judgement::unjudged_under(T::NAME, rules) },
         }
     }
 

@@ -137,7 +137,7 @@ fn while_a_question_waits() {
         expect(
             &notation::lines(&stage.rest(stream).await),
             r#"
-            permission_denied a write "interrupted"
+            tool_result a write error "Error: interrupted before it started; it was not executed"
             tool_result b write error "Error: interrupted before it started; it was not executed"
             terminal aborted
             "#,

@@ -40,7 +40,7 @@ fn reasons_are_words_for_people() {
         ("l\u{200b}s", "it holds a character that cannot be seen, U+200B"),
         ("# nothing", "there is no command in it"),
         ("echo $((x))", "it evaluates names as arithmetic, which can run commands"),
-        ("cd x; git status", "`git` obeys the configuration of the folder it runs in"),
+        ("cd x; git status", "`git` runs programs that the configuration of its folder names"),
         ("sed -n 'w x' a", "the `w` in the script of `sed` may write or run"),
     ];
     for (text, reason) in cases {

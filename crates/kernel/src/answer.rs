@@ -46,7 +46,7 @@ pub(crate) fn request(params: &QueryParams) -> ModelRequest {
 
 /// Calls the model. A stream that breaks after its first delta is void and asked for again while
 /// attempts are left: nothing of it has run. Before the first delta the model itself retries.
-pub(crate) async fn ask(scope: &Scope, request: ModelRequest, audience: Audience) -> Answered {
+pub(crate) async fn call_model(scope: &Scope, request: ModelRequest, audience: Audience) -> Answered {
     loop {
         let mut attempt = Attempt::default();
         let error = match attempt.follow(scope, request.clone(), audience).await {
