@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::sources::{names_in_section, read};
+use crate::tidy::IMPORTS;
 
 /// Compares every list in the documents with the code.
 pub fn check(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
@@ -26,6 +27,7 @@ pub fn check(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
         compare(name, text, "tools", &tools, faults);
         compare(name, text, "commands", &commands, faults);
     }
+    imports(&architecture, faults);
     same_shape(&english, &chinese, faults);
     Ok(())
 }
@@ -59,6 +61,19 @@ fn items(text: &str, list: &str) -> Option<Vec<String>> {
         found.extend(words.map(|word| word.split(' ').next().unwrap_or(word).to_owned()));
     }
     Some(found)
+}
+
+/// The column "may import" of the table of crates says what the table in `tidy` says.
+fn imports(architecture: &str, faults: &mut Vec<String>) {
+    for (name, allowed) in IMPORTS {
+        let head = format!("| `{name}` | ");
+        let row = architecture.lines().find(|line| line.starts_with(&head)).unwrap_or("");
+        let column = row.split('|').nth(3).unwrap_or("");
+        let written: Vec<&str> = column.split('`').skip(1).step_by(2).collect();
+        if written != allowed {
+            faults.push(format!("ARCHITECTURE.md: `{name}` may import {allowed:?}, the table says {written:?}"));
+        }
+    }
 }
 
 /// Both languages have the same headings by level and the same code blocks.

@@ -8,7 +8,7 @@ use crate::documents;
 use crate::sources::{lines_of_code, names_in_section, read, rust_files};
 
 /// Which crates of the project a crate may import.
-const IMPORTS: [(&str, &[&str]); 7] = [
+pub const IMPORTS: [(&str, &[&str]); 7] = [
     ("kernel", &[]),
     ("models", &["kernel"]),
     ("shell", &[]),
@@ -99,7 +99,9 @@ fn files(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
     }
     println!("    kernel: {kernel} lines of code of {KERNEL_CODE}");
     if kernel > KERNEL_CODE {
-        faults.push(format!("the kernel has {kernel} lines of code; the cap is {KERNEL_CODE}"));
+        faults.push(format!(
+            "the kernel has {kernel} lines of code; the cap is {KERNEL_CODE}: move what is not the loop elsewhere"
+        ));
     }
     Ok(())
 }
