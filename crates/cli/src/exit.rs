@@ -9,6 +9,8 @@ pub enum Exit {
     Success,
     /// It failed, was refused, or met a limit.
     Failure,
+    /// The command line is wrong.
+    Usage,
     /// SIGINT.
     Interrupted,
     /// SIGTERM.
@@ -24,6 +26,7 @@ impl From<Exit> for ExitCode {
         Self::from(match exit {
             Exit::Success => 0,
             Exit::Failure => 1,
+            Exit::Usage => 2,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
             Exit::HungUp => 129,

@@ -1,7 +1,7 @@
 //! Owns `-p`: one prompt in, an answer, a result object or events out. Nothing but that goes to
 //! standard output. Must not know the terminal.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::time::Instant;
 
 use futures::StreamExt;
@@ -12,6 +12,7 @@ use tokio::io::AsyncWriteExt;
 
 use crate::args::OutputFormat;
 use crate::exit::Exit;
+use crate::sanitize::sanitize;
 use crate::signals::Signals;
 
 /// Runs a prompt to its end.
@@ -68,6 +69,8 @@ pub async fn run(
     let text = match format {
         OutputFormat::Events => String::new(),
         OutputFormat::Text if record.answer.is_empty() => String::new(),
+        // A terminal would obey control characters; a pipe gets the bytes.
+        OutputFormat::Text if io::stdout().is_terminal() => format!("{}\n", sanitize(&record.answer)),
         OutputFormat::Text => format!("{}\n", record.answer),
         OutputFormat::Json => {
             format!("{}\n", record.result(session, started.elapsed().as_millis()))
@@ -97,7 +100,7 @@ fn explain(event: &AgentEvent) {
             say(text);
         }
         AgentEvent::Retry { reason, attempt, delay_ms, .. } => {
-            say(&format!("{reason}; attempt {attempt} in {:.1} s", *delay_ms as f64 / 1000.0));
+            say(&format!("{reason}; retry {attempt} in {:.1} s", *delay_ms as f64 / 1000.0));
         }
         AgentEvent::PermissionDenied { name, reason, .. } => say(&format!("{name} denied: {reason}")),
         AgentEvent::Terminal { reason: TerminalReason::MaxTurns, .. } => {
@@ -110,7 +113,7 @@ fn explain(event: &AgentEvent) {
 
 fn say(text: &str) {
     // Nobody may be listening to standard error either.
-    let _ = writeln!(io::stderr(), "rsagent: {}", crate::sanitize::sanitize(text));
+    let _ = writeln!(io::stderr(), "rsagent: {}", sanitize(text));
 }
 
 /// What the result object is made of.
@@ -175,17 +178,34 @@ impl Record {
             (Some(error), true) => error,
             _ => &self.answer,
         };
-        json!({
-            "type": "result",
-            "subtype": subtype,
-            "is_error": is_error,
-            "result": result,
-            "session_id": session.id(),
-            "num_turns": self.turns,
-            "duration_ms": u64::try_from(duration_ms).unwrap_or(u64::MAX),
-            "usage": session.usage(),
-            "total_cost_usd": null,
-            "permission_denials": self.denials,
-        })
+        let mut object = not_started(result);
+        for (key, value) in [
+            ("subtype", json!(subtype)),
+            ("is_error", json!(is_error)),
+            ("session_id", json!(session.id())),
+            ("num_turns", json!(self.turns)),
+            ("duration_ms", json!(u64::try_from(duration_ms).unwrap_or(u64::MAX))),
+            ("usage", json!(session.usage())),
+            ("permission_denials", json!(self.denials)),
+        ] {
+            object[key] = value;
+        }
+        object
     }
+}
+
+/// The result object of a run that never began.
+pub fn not_started(fault: &str) -> Value {
+    json!({
+        "type": "result",
+        "subtype": "error_during_execution",
+        "is_error": true,
+        "result": fault,
+        "session_id": null,
+        "num_turns": 0,
+        "duration_ms": 0,
+        "usage": kernel::Usage::default(),
+        "total_cost_usd": null,
+        "permission_denials": [],
+    })
 }

@@ -12,26 +12,48 @@ mod texts;
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Parser;
 use harness::settings::FlagRules;
-use harness::{Environment, Session, SessionConfig};
+use harness::{Environment, Session, SessionConfig, SessionError};
 
-use crate::args::Args;
+use crate::args::{Args, OutputFormat};
 use crate::exit::Exit;
 use crate::signals::Signals;
 
 /// The most that is taken from a pipe as part of a prompt, in bytes.
 const STDIN_LIMIT: u64 = 10 * 1024 * 1024;
+/// How long a pipe may stay open before it is said that it is waited for.
+const STDIN_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Nothing was asked.
+#[derive(Debug)]
+struct NoPrompt;
+
+impl std::fmt::Display for NoPrompt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("there is no prompt. Give one: rsagent -p \"…\", or pipe text to it")
+    }
+}
+
+impl std::error::Error for NoPrompt {}
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    let wants_object = args.print && args.output_format == OutputFormat::Json;
     match run(args) {
         Ok(exit) => exit.into(),
         Err(fault) => {
             let _ = writeln!(io::stderr(), "rsagent: {fault:#}");
-            Exit::Failure.into()
+            if wants_object {
+                let _ = writeln!(io::stdout(), "{}", headless::not_started(&format!("{fault:#}")));
+            }
+            let usage =
+                fault.downcast_ref::<SessionError>().is_some_and(SessionError::is_usage) || fault.is::<NoPrompt>();
+            if usage { Exit::Usage.into() } else { Exit::Failure.into() }
         }
     }
 }
@@ -51,7 +73,7 @@ fn run(args: Args) -> anyhow::Result<Exit> {
         max_turns: args.max_turns,
         append_system: args.append_system_prompt.clone(),
         can_ask: interactive,
-        report_messages: args.output_format == args::OutputFormat::Events,
+        report_messages: args.output_format == OutputFormat::Events,
     })?;
     if args.show_system {
         io::stdout().write_all(session.system().as_bytes())?;
@@ -71,8 +93,7 @@ fn run(args: Args) -> anyhow::Result<Exit> {
         for notice in session.notices() {
             let _ = writeln!(io::stderr(), "rsagent: {notice}");
         }
-        let prompt = join(args.prompt.as_deref().unwrap_or(""), &piped)
-            .context("there is no prompt. Give one: rsagent -p \"…\", or pipe text to it")?;
+        let prompt = join(args.prompt.as_deref().unwrap_or(""), &piped).ok_or(NoPrompt)?;
         headless::run(&mut session, &prompt, args.output_format, &mut signals).await
     });
     // A write that nobody reads must not hold the process back.
@@ -91,6 +112,16 @@ fn join(prompt: &str, piped: &str) -> Option<String> {
 }
 
 fn read_stdin() -> anyhow::Result<String> {
+    // Dropped when everything was read; until then somebody may wonder why nothing happens.
+    let (_done, waiting) = mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if waiting.recv_timeout(STDIN_PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+            let _ = writeln!(
+                io::stderr(),
+                "rsagent: waiting for the end of standard input; `</dev/null` where there is none"
+            );
+        }
+    });
     let mut bytes = Vec::new();
     let length = io::stdin().take(STDIN_LIMIT + 1).read_to_end(&mut bytes).context("cannot read standard input")?;
     if length as u64 > STDIN_LIMIT {

@@ -27,6 +27,7 @@ pub struct Texts {
     pub ask_reason: String,
     pub ask_choices: String,
     pub ask_choices_always: String,
+    pub ask_rules: String,
     pub ask_prompt: String,
     pub denied: String,
     pub retry: String,

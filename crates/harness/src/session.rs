@@ -9,7 +9,7 @@ use kernel::compact::CompactPolicy;
 use kernel::query::{Meter, compact_now};
 use kernel::{
     Answer, Block, Conversation, Draft, EpochKind, EventStream, Extensions, Gate, Init, Limits, Mode, Place, Prefix,
-    QueryParams, Questions, SharedConversation, ToolPool, Usage, query,
+    QueryParams, Questions, Rules, SharedConversation, ToolPool, Usage, query,
 };
 use models::{Choice, Connection, RegistryError};
 use thiserror::Error;
@@ -59,12 +59,12 @@ pub enum SessionError {
     #[error(transparent)]
     Registry(#[from] RegistryError),
     /// A folder that is not there.
-    #[error("cannot use folder {path}: {source}. Give a folder that exists")]
+    #[error("cannot use folder {path}: {fault}. Give a folder that exists")]
     Folder {
         /// The folder.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        fault: std::io::Error,
     },
     /// A variable with a value that means nothing.
     #[error("{name}={value} is not a number of tokens. Set a whole number or unset it")]
@@ -74,6 +74,18 @@ pub enum SessionError {
         /// Its value.
         value: String,
     },
+}
+
+impl SessionError {
+    /// Whether it is the command line that is wrong.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Settings(SettingsError::Rule { place, .. }) => place.starts_with("--"),
+            Self::Settings(_) | Self::Variable { .. } => false,
+            Self::Registry(fault) => matches!(fault, RegistryError::UnknownProvider { .. }),
+            Self::Folder { .. } => true,
+        }
+    }
 }
 
 /// One conversation and what works on it. One prompt runs at a time.
@@ -100,6 +112,7 @@ impl Session {
             config.add_dirs.iter().map(|path| resolve(&config.cwd.join(path))).collect::<Result<_, _>>()?;
         let rules = settings.rules(&config.rules, &tools::builtin_deny())?;
         let connection = connect(&config, &settings, config.provider.as_deref(), config.model.as_deref())?;
+        let mut warnings = unknown(&settings, &rules);
         let extensions = extensions();
         let pool = ToolPool::new(
             tools::builtin(environment.variables())
@@ -115,6 +128,7 @@ impl Session {
             home: environment.home(),
         };
         let (prefix, notices) = assemble(&config, &pool);
+        warnings.extend(notices);
         let params = QueryParams {
             model: connection.model.clone(),
             model_id: connection.model_id.clone(),
@@ -141,7 +155,7 @@ impl Session {
             extensions,
             place: Arc::new(place),
         };
-        Ok(Self { config, settings, connection, params, questions, notices })
+        Ok(Self { config, settings, connection, params, questions, notices: warnings })
     }
 
     /// Answers a prompt. The first stream of a session begins with `init`.
@@ -240,6 +254,23 @@ fn extensions() -> Extensions {
     Extensions::new(Vec::new())
 }
 
+/// What is set and has no effect: a misspelt deny rule would protect from nothing in silence.
+fn unknown(settings: &Settings, rules: &Rules) -> Vec<String> {
+    let known: Vec<String> = ToolPool::new(tools::builtin(Vec::new())).names();
+    let keys = settings.unknown_keys();
+    let mut warnings: Vec<String> =
+        keys.iter().map(|key| format!("settings.json: `{key}` means nothing to this version")).collect();
+    for rule in rules.allow.iter().chain(&rules.ask).chain(&rules.deny) {
+        let named = known.contains(&rule.tool) || rule.tool == "Edit" || rule.tool.contains('*');
+        if !named {
+            let origin = rule.origin;
+            let list = known.join(", ");
+            warnings.push(format!("rule {rule} ({origin}) names no tool; the tools are {list}, and Edit in rules"));
+        }
+    }
+    warnings
+}
+
 fn connect(
     config: &SessionConfig,
     settings: &Settings,
@@ -293,5 +324,5 @@ fn resolve(path: &std::path::Path) -> Result<PathBuf, SessionError> {
         true => Ok(path),
         false => Err(std::io::Error::from(std::io::ErrorKind::NotADirectory)),
     });
-    folder.map_err(|source| SessionError::Folder { path: path.into(), source })
+    folder.map_err(|fault| SessionError::Folder { path: path.into(), fault })
 }

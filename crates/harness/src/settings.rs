@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kernel::{Origin, Rule, Rules};
 use serde::Deserialize;
+use serde_json::Value;
 use thiserror::Error;
 
 /// What the user has set. Keys that this version does not know are left alone.
@@ -16,6 +17,9 @@ pub struct Settings {
     pub providers: BTreeMap<String, Provider>,
     /// Permission rules.
     pub permissions: Permissions,
+    /// What else stands there.
+    #[serde(flatten)]
+    unknown: BTreeMap<String, Value>,
 }
 
 /// `providers.NAME`.
@@ -49,18 +53,21 @@ pub struct Permissions {
     pub deny: Vec<String>,
     /// Takes the place of the built-in deny list.
     pub builtin_deny: Option<Vec<String>>,
+    /// What else stands there.
+    #[serde(flatten)]
+    unknown: BTreeMap<String, Value>,
 }
 
 /// Why settings could not be used. Nothing runs with half of them.
 #[derive(Debug, Error)]
 pub enum SettingsError {
     /// The file is there and cannot be read.
-    #[error("cannot read {path}: {source}. Make it readable or remove it")]
+    #[error("cannot read {path}: {fault}. Make it a readable file or remove it")]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// What the system says.
-        source: std::io::Error,
+        fault: std::io::Error,
     },
     /// The file is not what it should be.
     #[error("{path}:{line}:{column}: {fault}. Correct the file or remove it")]
@@ -87,24 +94,40 @@ pub enum SettingsError {
 impl Settings {
     /// Reads the file; a missing one is the same as an empty one.
     pub fn load(path: &Path) -> Result<Self, SettingsError> {
-        let text = match std::fs::read_to_string(path) {
+        let text = match read(path) {
             Ok(text) => text,
             Err(fault) if fault.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());
             }
-            Err(source) => return Err(SettingsError::Unreadable { path: path.into(), source }),
+            Err(fault) => return Err(SettingsError::Unreadable { path: path.into(), fault }),
         };
         // Editors on some systems begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        serde_json::from_str(text).map_err(|fault| SettingsError::Malformed {
+        let malformed = |fault: serde_json::Error| SettingsError::Malformed {
             path: path.into(),
             line: fault.line(),
             column: fault.column(),
             fault: without_position(&fault),
-        })
+        };
+        let value: Value = serde_json::from_str(text).map_err(malformed)?;
+        // A list would be read as an object without names: what it denies would not be denied.
+        for (name, part) in [("the file", &value), ("`permissions`", &value["permissions"])] {
+            if !part.is_object() && !part.is_null() {
+                let fault = format!("{name} must be an object");
+                return Err(SettingsError::Rule { place: path.display().to_string(), fault });
+            }
+        }
+        serde_json::from_str(text).map_err(malformed)
+    }
+
+    /// Keys that mean nothing to this version: perhaps misspelt, and then without effect.
+    pub fn unknown_keys(&self) -> Vec<String> {
+        let own = self.unknown.keys().cloned();
+        let permissions = self.permissions.unknown.keys().map(|key| format!("permissions.{key}"));
+        own.chain(permissions).collect()
     }
 
     /// The rules in force: the user's, those of flags, and the built-in deny list.
@@ -130,6 +153,14 @@ pub struct FlagRules {
     pub allow: Vec<String>,
     /// `--disallowed-tools`.
     pub deny: Vec<String>,
+}
+
+/// Waits for nothing: a FIFO in the file's place must not hang the start.
+fn read(path: &Path) -> std::io::Result<String> {
+    match std::fs::metadata(path)?.is_file() {
+        true => std::fs::read_to_string(path),
+        false => Err(std::io::Error::other("it is not a file")),
+    }
 }
 
 fn parse<T: AsRef<str>>(list: &[T], origin: Origin, place: &str) -> Result<Vec<Rule>, SettingsError> {
@@ -179,9 +210,10 @@ mod tests {
         let settings = load(
             r#"{"providers": {"local": {"dialect": "anthropic", "baseUrl": "http://127.0.0.1:9",
                 "apiKeyEnv": "K", "model": "m"}},
-                "permissions": {"allow": ["Bash(ls *)"], "builtinDeny": []}, "other": 1}"#,
+                "permissions": {"allow": ["Bash(ls *)"], "builtinDeny": [], "dney": []}, "other": 1}"#,
         )
         .unwrap();
+        assert_eq!(settings.unknown_keys(), ["other", "permissions.dney"]);
         let expected = Settings {
             providers: BTreeMap::from([(
                 "local".to_owned(),
@@ -195,8 +227,10 @@ mod tests {
             permissions: Permissions {
                 allow: vec!["Bash(ls *)".into()],
                 builtin_deny: Some(Vec::new()),
+                unknown: BTreeMap::from([("dney".to_owned(), Value::Array(Vec::new()))]),
                 ..Permissions::default()
             },
+            unknown: BTreeMap::from([("other".to_owned(), Value::from(1))]),
         };
         assert_eq!(settings, expected);
     }
@@ -245,6 +279,12 @@ mod tests {
         let none = Permissions { builtin_deny: Some(Vec::new()), ..Permissions::default() };
         let settings = Settings { permissions: none, ..Settings::default() };
         assert_eq!(settings.rules(&FlagRules::default(), &["Bash(rm -rf *)"]).unwrap(), Rules::default());
+    }
+
+    #[test]
+    fn a_list_in_place_of_an_object_is_refused() {
+        assert_eq!(load("[]").unwrap_err(), "FILE: the file must be an object");
+        assert_eq!(load("{\"permissions\": []}").unwrap_err(), "FILE: `permissions` must be an object");
     }
 
     #[test]

@@ -7,6 +7,8 @@ mod question;
 mod style;
 mod view;
 
+use std::time::{Duration, Instant};
+
 use futures::StreamExt;
 use harness::{Environment, Session};
 use kernel::{AgentEvent, Answer, EventStream};
@@ -19,6 +21,9 @@ use crate::repl::view::View;
 use crate::signals::{Signal, Signals};
 use crate::terminal::Restore;
 use crate::texts::Texts;
+
+/// Two presses of Ctrl-C within this time leave.
+const TWICE: Duration = Duration::from_secs(3);
 
 struct Repl {
     session: Session,
@@ -40,14 +45,15 @@ pub async fn run(
     let view = View::new(texts, Style::of(environment));
     let input = Input::start(is_terminal);
     let mut repl = Repl { session, view, input, signals };
-    repl.view.welcome(&repl.session)?;
+    let keys = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "DEEPSEEK_API_KEY"];
+    repl.view.welcome(&repl.session, environment.first(&keys).is_none())?;
     repl.talk(first).await
 }
 
 impl Repl {
     async fn talk(&mut self, first: Option<String>) -> anyhow::Result<Exit> {
         let mut next = first;
-        let mut leaving = false;
+        let mut leaving: Option<Instant> = None;
         loop {
             let line = match next.take() {
                 Some(text) => Line::Text(text),
@@ -58,14 +64,14 @@ impl Repl {
             };
             match line {
                 Line::Text(text) => {
-                    leaving = false;
+                    leaving = None;
                     if let Some(exit) = self.obey(text.trim()).await? {
                         return Ok(exit);
                     }
                 }
-                Line::Interrupted if leaving => return self.leave(),
+                Line::Interrupted if leaving.is_some_and(|at| at.elapsed() < TWICE) => return self.leave(),
                 Line::Interrupted => {
-                    leaving = true;
+                    leaving = Some(Instant::now());
                     self.view.hint(&self.view.texts.leave_hint.clone())?;
                 }
                 Line::End => return self.leave(),
@@ -131,7 +137,7 @@ impl Repl {
                 let answer = match self.read(&self.view.texts.ask_prompt.clone()).await? {
                     Err(exit) => return Ok(Some(exit)),
                     Ok(Line::Text(text)) => question::read(&text, can_always),
-                    Ok(Line::End) => Answer::No(None),
+                    Ok(Line::End) => Answer::No(Some("no answer: the input ended".into())),
                     Ok(Line::Interrupted) => {
                         interrupted = true;
                         self.session.interrupter().cancel();

@@ -36,7 +36,7 @@ impl View {
     }
 
     /// What stands above the first prompt.
-    pub fn welcome(&mut self, session: &Session) -> anyhow::Result<()> {
+    pub fn welcome(&mut self, session: &Session, no_key: bool) -> anyhow::Result<()> {
         let (provider, model) = session.model();
         let line = fill(
             &self.texts.welcome,
@@ -49,7 +49,7 @@ impl View {
             ],
         );
         self.say(&line)?;
-        if provider == "mock" {
+        if provider == "mock" && no_key {
             self.hint(&self.texts.mock_hint.clone())?;
         }
         self.hint(&self.texts.help_hint.clone())?;
@@ -168,11 +168,12 @@ impl View {
         }
         let reason = fill(&self.texts.ask_reason, &[("reason", &reason)]);
         self.hint(&format!("  {reason}"))?;
-        let choices = match suggestions.is_empty() {
-            true => self.texts.ask_choices.clone(),
-            false => fill(&self.texts.ask_choices_always, &[("rules", &suggestions.join(", "))]),
-        };
-        self.hint(&format!("  {choices}"))
+        if suggestions.is_empty() {
+            return self.hint(&format!("  {}", self.texts.ask_choices));
+        }
+        let rules = fill(&self.texts.ask_rules, &[("rules", &suggestions.join(", "))]);
+        self.hint(&format!("  {rules}"))?;
+        self.hint(&format!("  {}", self.texts.ask_choices_always))
     }
 
     fn close(&mut self, reason: TerminalReason) -> anyhow::Result<()> {

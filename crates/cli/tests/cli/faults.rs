@@ -36,7 +36,9 @@ fn one_sentence_that_says_what_to_do() {
         // A host that does not answer is tried again; the waits are ours.
         let arguments: Vec<&str> = ["-p", "hi"].iter().chain(flags).copied().collect();
         let ran = place.run(&arguments);
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""), "{flags:?}: {}", ran.stderr);
+        // A name that nobody knows is wrong usage; the rest is what the world is like.
+        let code = if flags == ["--provider", "nobody"] { 2 } else { 1 };
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), ""), "{flags:?}: {}", ran.stderr);
         let last = ran.stderr.lines().last().unwrap();
         for word in words {
             assert!(last.contains(word), "{flags:?}: no {word:?} in {last}");
@@ -47,15 +49,28 @@ fn one_sentence_that_says_what_to_do() {
 
 #[test]
 fn settings_that_cannot_be_used_are_named() {
-    let place = Place::new().settings("{\n  \"permissions\": \"x\"\n}");
+    let place = Place::new().settings("{\n  \"permissions\": {\"allow\": 1}\n}");
     let ran = place.run(&["-p", "hi"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stderr.contains(".rsagent/settings.json:2:20: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".rsagent/settings.json:2:29: "), "{}", ran.stderr);
     let place = Place::new().env("RSAGENT_COMPACT_THRESHOLD", "many");
     let ran = place.run(&["-p", "hi"]);
     assert!(ran.stderr.contains("RSAGENT_COMPACT_THRESHOLD=many"), "{}", ran.stderr);
-    let ran = Place::new().run(&["-p", "hi", "--add-dir", "nowhere"]);
-    assert!(ran.stderr.contains("nowhere"), "{}", ran.stderr);
+    for (flag, value) in [("--add-dir", "nowhere"), ("--allowed-tools", "Bash(")] {
+        let ran = Place::new().run(&["-p", "hi", "--output-format", "json", flag, value]);
+        assert!(ran.stderr.contains(value), "{}", ran.stderr);
+        assert_eq!(ran.code, Some(2));
+        let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!((&result["type"], &result["is_error"]), (&json!("result"), &json!(true)));
+    }
+    let misspelt = Place::new().settings(r#"{"permissions": {"deny": ["Reed(.env)"], "dney": []}}"#);
+    let ran = misspelt.run(&["-p", "hi", "--provider", "mock"]);
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(
+        ran.stderr,
+        "rsagent: settings.json: `permissions.dney` means nothing to this version\n\
+         rsagent: rule Reed(.env) (user settings) names no tool; the tools are Read, Write, Bash, Agent, and Edit in rules\n"
+    );
 }
 
 #[test]

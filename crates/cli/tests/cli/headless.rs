@@ -64,7 +64,7 @@ fn piped_text_joins_the_prompt() {
     let alone = place.run_with_stdin(&["--provider", "mock", "-p"], "read a.txt\n");
     assert!(alone.stdout.contains("a.txt"), "{}", alone.stdout);
     let none = place.run(&["--provider", "mock", "-p"]);
-    assert_eq!(none.code, Some(1));
+    assert_eq!(none.code, Some(2));
     assert!(none.stderr.contains("there is no prompt"), "{}", none.stderr);
 }
 

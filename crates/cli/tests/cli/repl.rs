@@ -41,7 +41,7 @@ fn a_question_shows_command_reason_and_rule() {
     screen.enter("run touch one");
     let asked = screen.wait_for("y = once");
     assert!(asked.contains("Bash asks for permission:\n    touch one"), "{asked}");
-    assert!(asked.contains("a = always in this session: Bash(touch one)"), "{asked}");
+    assert!(asked.contains("always would add, for this session: Bash(touch one)"), "{asked}");
     assert!(asked.contains("why: "), "{asked}");
     assert!(!place.has("one"), "it ran before it was allowed");
     screen.enter("y");
@@ -49,7 +49,7 @@ fn a_question_shows_command_reason_and_rule() {
     assert!(place.has("one"));
     // Always: the same call is not asked about again.
     screen.enter("run touch two");
-    screen.wait_for("always in this session: Bash(touch two)");
+    screen.wait_for("always would add, for this session: Bash(touch two)");
     screen.enter("a");
     screen.wait_for_prompt();
     std::fs::remove_file(place.work().join("two")).unwrap();
@@ -59,7 +59,7 @@ fn a_question_shows_command_reason_and_rule() {
     screen.wait("the call done", |_| place.has("two"));
     screen.wait_for_prompt();
     screen.enter("run touch three");
-    screen.wait_for("always in this session: Bash(touch three)");
+    screen.wait_for("always would add, for this session: Bash(touch three)");
     screen.enter("n not in this folder");
     screen.wait_for("denied: the user said no: not in this folder");
     screen.wait_for_prompt();

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::environment::ADDED;
 use super::output::{Bounded, Decoder};
+use super::session;
 use super::tree::Tree;
 use super::{Command, End, Finished, SpawnError};
 
@@ -68,17 +69,17 @@ fn spawn(command: &Command) -> io::Result<(Child, Receiver)> {
     // Only our end is non-blocking: the two ends are different open files.
     let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
     // The builder holds the writing end; it must be gone before the first read.
-    let child = tokio::process::Command::new(&command.program)
+    let mut child = tokio::process::Command::new(&command.program);
+    child
         .args(&command.args)
         .current_dir(&command.cwd)
         .env_clear()
         .envs(command.env.iter().map(|(name, value)| (name, value)))
         .envs(ADDED)
-        .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::from(OwnedFd::from(writer.try_clone()?)))
-        .stderr(Stdio::from(OwnedFd::from(writer)))
-        .spawn()?;
+        .stderr(Stdio::from(OwnedFd::from(writer)));
+    let child = session::lead(&mut child).spawn()?;
     Ok((child, pipe))
 }
 

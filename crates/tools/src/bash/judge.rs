@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use host::paths::{Located, resolve};
 use kernel::{Effect, Judgement, Origin, Place, Rule, Rules};
-use shell::matching::{Pattern, all_covered, denies, may_match, suggestions};
+use shell::matching::{Pattern, all_covered, covers, denies, may_match, suggestions};
 use shell::{Access, Analysis, FileAccess, Target, Verdict, analyse};
 
 use crate::rules::{FileRules, List, Reading, Region, list_for, name_of, rule_for};
@@ -25,7 +25,9 @@ pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
     let allowing = patterns(&rules.allow).map(|(_, pattern)| pattern).collect::<Vec<_>>();
     let (effect, reason) = match &analysis.verdict {
         Verdict::ReadOnly => (Effect::ReadOnly, "it only reads".to_owned()),
-        Verdict::NotReadOnly { reason } => (Effect::Other, reason.clone()),
+        Verdict::NotReadOnly { reason } => {
+            (Effect::Other, uncovered(&analysis, &allowing).unwrap_or_else(|| reason.clone()))
+        }
     };
     let of_users: Vec<Rule> = rules.deny.iter().filter(|rule| by_user(rule)).cloned().collect();
     let ask = found.hit(&rules.ask).cloned();
@@ -44,6 +46,27 @@ pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
         effect,
         reason,
         suggestions,
+    }
+}
+
+/// Why the parts that no rule covers do not only read; of many, the first few.
+fn uncovered(analysis: &Analysis, allowing: &[Pattern]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let mut reasons: Vec<&str> = Vec::new();
+    for command in analysis.commands.iter().filter(|command| !command.guess) {
+        if let Verdict::NotReadOnly { reason } = &command.verdict
+            && !allowing.iter().any(|pattern| covers(pattern, command))
+            && !reasons.contains(&reason.as_str())
+        {
+            reasons.push(reason);
+        }
+    }
+    let more = reasons.len().saturating_sub(SHOWN);
+    let shown = reasons.into_iter().take(SHOWN).collect::<Vec<_>>().join("; ");
+    match (shown.is_empty(), more) {
+        (true, _) => None,
+        (false, 0) => Some(shown),
+        (false, more) => Some(format!("{shown}; and {more} more")),
     }
 }
 

@@ -92,3 +92,23 @@ async fn commands_see_no_secrets() {
     let input = json!({"command": "echo [$ANTHROPIC_API_KEY] $PLAIN $PAGER"});
     assert_eq!(bash.call(input, &world.context()).await.content.text(), "[] seen cat");
 }
+
+#[tokio::test]
+async fn a_command_has_no_terminal() {
+    let world = World::new();
+    let output = world.call("Bash", json!({"command": "cat /dev/tty"})).await;
+    assert!(text(&output).contains("/dev/tty"), "{}", text(&output));
+    assert!(output.is_error);
+}
+
+#[test]
+fn the_reason_names_what_no_rule_covers() {
+    let world = World::new();
+    let judge = |command: &str| world.judge("Bash", &json!({"command": command}), &["Bash(touch *)"], &[]).reason;
+    assert_eq!(judge("touch a && rm a"), "`rm` is not on the read-only list");
+    assert_eq!(
+        judge("rm a; mv a b; cp a b; ln a b; rm c"),
+        "`rm` is not on the read-only list; `mv` is not on the read-only list; \
+         `cp` is not on the read-only list; and 1 more"
+    );
+}
