@@ -52,7 +52,7 @@ fn settings_that_cannot_be_used_are_named() {
     let place = Place::new().settings("{\n  \"permissions\": {\"allow\": 1}\n}");
     let ran = place.run(&["-p", "hi"]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stderr.contains(".rsagent/settings.json:2:29: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".rsagent/settings.json:2:28: "), "{}", ran.stderr);
     let place = Place::new().env("RSAGENT_COMPACT_THRESHOLD", "many");
     let ran = place.run(&["-p", "hi"]);
     assert!(ran.stderr.contains("RSAGENT_COMPACT_THRESHOLD=many"), "{}", ran.stderr);
