@@ -40,18 +40,60 @@ pub struct Texts {
     pub failed: String,
     pub more_lines: String,
     pub bye: String,
+    /// What the parts below say in English, and how to say it here. `{}` stands for any text.
+    #[serde(skip)]
+    reasons: Vec<(String, String)>,
 }
 
 const EN: &str = include_str!("texts/en.json");
 const ZH: &str = include_str!("texts/zh.json");
+const ZH_REASONS: &str = include_str!("texts/reasons.zh.json");
 
 impl Texts {
     /// The texts for the locale of these surroundings: Chinese where it begins with `zh`.
     pub fn of(environment: &Environment) -> anyhow::Result<Self> {
         let locale = environment.first(&["LC_ALL", "LC_MESSAGES", "LANG"]);
         let chinese = locale.is_some_and(|(_, value)| value.to_ascii_lowercase().starts_with("zh"));
-        Ok(serde_json::from_str(if chinese { ZH } else { EN })?)
+        let mut texts: Self = serde_json::from_str(if chinese { ZH } else { EN })?;
+        if chinese {
+            texts.reasons = serde_json::from_str(ZH_REASONS)?;
+        }
+        Ok(texts)
     }
+
+    /// A reason that the model reads in English, for a person. What has no translation stays.
+    pub fn reason(&self, text: &str) -> String {
+        let known = self.reasons.iter().find_map(|(from, to)| Some((capture(from, text)?, to)));
+        let Some((captured, template)) = known else { return text.to_owned() };
+        let mut captured = captured.into_iter().map(|part| self.reason(part));
+        let mut parts = template.split("{}");
+        let mut out = parts.next().unwrap_or("").to_owned();
+        for part in parts {
+            out.push_str(&captured.next().unwrap_or_default());
+            out.push_str(part);
+        }
+        out
+    }
+}
+
+/// What stands in the `{}` places of a template that matches the whole text.
+fn capture<'a>(template: &str, text: &'a str) -> Option<Vec<&'a str>> {
+    let mut pieces = template.split("{}");
+    let mut rest = text.strip_prefix(pieces.next()?)?;
+    let mut captured = Vec::new();
+    let mut pieces = pieces.peekable();
+    while let Some(piece) = pieces.next() {
+        let (found, after) = match pieces.peek() {
+            Some(_) => rest.split_once(piece)?,
+            None => (rest.strip_suffix(piece)?, ""),
+        };
+        if found.is_empty() {
+            return None;
+        }
+        captured.push(found);
+        rest = after;
+    }
+    rest.is_empty().then_some(captured)
 }
 
 /// Fills `{name}` places. Values are not looked into again.
@@ -116,6 +158,22 @@ mod tests {
         assert_eq!(of("LANG", "zh_CN.UTF-8"), "对话已清空。");
         assert_eq!(of("LANG", "en_US.UTF-8"), "The conversation is forgotten.");
         assert_eq!(of("NONE", ""), "The conversation is forgotten.");
+    }
+
+    #[test]
+    fn reasons_are_translated_part_by_part() {
+        let of = |locale: &str, text: &str| {
+            Texts::of(&Environment::of([("LANG".into(), locale.into())])).unwrap().reason(text)
+        };
+        let english = "plan mode only reads: `touch` is not on the read-only list; `rm` writes to a.txt; and 2 more";
+        assert_eq!(of("en_US", english), english);
+        assert_eq!(of("zh_CN", english), "plan 模式只读：`touch` 不在只读列表上；`rm` 写入 a.txt；另有 2 项");
+        assert_eq!(
+            of("zh_CN", "denied by rule Bash(rm -rf *) (built-in list)"),
+            "被规则 Bash(rm -rf *) 拒绝（内置列表）"
+        );
+        assert_eq!(of("zh_CN", "the user said no: use tabs; please"), "用户拒绝：use tabs；please");
+        assert_eq!(of("zh_CN", "something new"), "something new");
     }
 
     #[test]

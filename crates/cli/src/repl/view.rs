@@ -96,10 +96,11 @@ impl View {
                 self.result(indent, &format!("{duration_ms} ms{whose}"), &content.text(), *is_error)?;
             }
             AgentEvent::PermissionRequest { name, input, reason, suggestions, .. } => {
-                self.question(name, input, reason, suggestions)?;
+                let reason = self.texts.reason(reason);
+                self.question(name, input, &reason, suggestions)?;
             }
             AgentEvent::PermissionDenied { name, reason, .. } => {
-                let text = fill(&self.texts.denied, &[("reason", reason)]);
+                let text = fill(&self.texts.denied, &[("reason", &self.texts.reason(reason))]);
                 self.fault(&format!("{indent}→ {name} {text}"))?;
             }
             AgentEvent::Retry { reason, attempt, delay_ms, void } => {
@@ -114,10 +115,13 @@ impl View {
             }
             AgentEvent::Usage { call, .. } => self.usage += call.tokens,
             AgentEvent::Subagent { event, .. } => self.show_at(event, &format!("{indent}  "))?,
-            AgentEvent::Notice { level, text, .. } => match level {
-                Level::Info => self.hint(&format!("{indent}{text}"))?,
-                Level::Warning | Level::Error => self.fault(&format!("{indent}{text}"))?,
-            },
+            AgentEvent::Notice { level, text, .. } => {
+                let text = format!("{indent}{}", self.texts.reason(text));
+                match level {
+                    Level::Info => self.hint(&text)?,
+                    Level::Warning | Level::Error => self.fault(&text)?,
+                }
+            }
             AgentEvent::Terminal { reason, .. } if indent.is_empty() => self.close(*reason)?,
             AgentEvent::Init(_)
             | AgentEvent::User { .. }
