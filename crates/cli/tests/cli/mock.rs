@@ -107,6 +107,18 @@ fn a_deny_rule_stops_recursive_removal_in_every_mode() {
 }
 
 #[test]
+fn the_built_in_deny_list_can_be_replaced() {
+    let place = Place::new().with("temp/gone", "x").settings(r#"{"permissions": {"builtinDeny": ["Bash(ls *)"]}}"#);
+    let bypass = ["--provider", "mock", "--mode", "bypassPermissions"];
+    let events = place.events(&bypass, "run rm -rf temp");
+    assert_eq!(events.of("tool_result").next().unwrap()["is_error"], false);
+    assert!(!place.has("temp"));
+    let events = place.events(&bypass, "run ls temp");
+    let denied = events.of("permission_denied").next().unwrap();
+    assert_eq!(denied["reason"], "denied by rule Bash(ls *) (built-in list)");
+}
+
+#[test]
 fn a_command_runs_or_is_asked_about_according_to_mode_and_rules() {
     let table: [(&str, &[&str], Result<&str, &str>); 6] = [
         ("echo hi", &[], Ok("hi")),
@@ -223,6 +235,36 @@ fn two_prompts_over_a_small_threshold_are_compacted() {
             assert!(ran.stdout.contains("⧉ "), "{}", ran.stdout);
         }
     }
+}
+
+#[test]
+fn a_prompt_that_grows_over_the_threshold_is_compacted_on_its_way() {
+    let lines = "a line of a file that is long enough to count\n".repeat(60);
+    let place = || Place::new().with("a.txt", &lines).env("RSAGENT_COMPACT_THRESHOLD", "200");
+    each(["读取 a.txt", "read a.txt"], place, |prompt, _, events| {
+        assert_outline(
+            &events,
+            &[
+                TOOLS,
+                &format!("user person: {prompt}"),
+                "turn 1",
+                "assistant Read({\"file_path\":\"a.txt\"})",
+                "usage",
+                "→ Read mock_1",
+                "result Read mock_1 ok",
+                // The call that writes the summary, and the epoch that it opens.
+                "usage",
+                "⧉ auto",
+                "turn 2",
+                "text …",
+                "assistant text",
+                "usage",
+                "terminal completed",
+            ],
+        );
+        let first = &events.of("terminal").next().unwrap()["messages"][0];
+        assert!(first.to_string().contains(prompt), "the request is carried on: {first}");
+    });
 }
 
 #[test]
