@@ -124,29 +124,32 @@ fn a_stream_split_at_every_byte_gives_the_same_answer() {
         json!({"type": "tool_use", "id": "toolu_1", "name": "Read",
             "input": {"file_path": "a.txt"}}),
     ];
-    let whole = Reply::message(&content, "tool_use");
-    let length = whole.len();
-    // Each run splits once in the first answer and is asked again; every offset has its turn, many
-    // in one process: the prompt loops over them with tool calls.
-    let server = Server::start(move |number, _| {
-        if number >= length {
-            return Reply::text("fertig 🙂");
+    let length = Reply::message(&content, "tool_use").len();
+    // Each answer is split at one offset and calls a tool, so that the next is asked for. A prompt of
+    // few turns keeps the history short that every request carries.
+    const TURNS: usize = 60;
+    for first in (0..length).step_by(TURNS) {
+        let turns = TURNS.min(length - first);
+        let content = content.clone();
+        let server = Server::start(move |number, _| {
+            if number >= turns {
+                return Reply::text("fertig 🙂");
+            }
+            let mut content = content.clone();
+            content[1]["id"] = json!(format!("toolu_{number}"));
+            Reply::message(&content, "tool_use").split_at(&[(first + number).min(length)])
+        });
+        let place = place(&server).with("a.txt", "alpha\n").env("RSAGENT_COMPACT_THRESHOLD", "100000000");
+        let events = place.events(&[], "go");
+        assert_eq!(events.code, Some(0));
+        let answers: Vec<&Value> = events.of("assistant").collect();
+        assert_eq!(answers.len(), turns + 1);
+        for answer in &answers[..turns] {
+            assert_eq!(answer["message"]["content"][0]["text"], "读 a.txt 🙂");
+            assert_eq!(answer["message"]["content"][1]["input"], json!({"file_path": "a.txt"}));
         }
-        let mut content = content.clone();
-        content[1]["id"] = json!(format!("toolu_{number}"));
-        let reply = Reply::message(&content, "tool_use");
-        reply.split_at(&[number])
-    });
-    let place = place(&server).with("a.txt", "alpha\n").env("RSAGENT_COMPACT_THRESHOLD", "100000000");
-    let events = place.events(&[], "go");
-    assert_eq!(events.code, Some(0));
-    let answers: Vec<&Value> = events.of("assistant").collect();
-    assert_eq!(answers.len(), length + 1);
-    for answer in &answers[..length] {
-        assert_eq!(answer["message"]["content"][0]["text"], "读 a.txt 🙂");
-        assert_eq!(answer["message"]["content"][1]["input"], json!({"file_path": "a.txt"}));
+        assert_eq!(events.of("retry").count(), 0);
     }
-    assert_eq!(events.of("retry").count(), 0);
 }
 
 #[test]
