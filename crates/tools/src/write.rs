@@ -47,7 +47,7 @@ impl TypedTool for Write {
             Err(fault) => return ToolOutput::error(fault),
         };
         let (kind, verb) = if written.created { ("create", "Created") } else { ("update", "Replaced") };
-        let text = format!("{verb} {} ({lines} lines, {bytes} bytes).", path.display());
+        let text = format!("{verb} {}: lines {lines}, bytes {bytes}.", path.display());
         let detail = json!({"type": kind, "filePath": path, "lines": lines, "bytes": bytes});
         ToolOutput { detail, ..ToolOutput::ok(text) }
     }

@@ -21,24 +21,34 @@ pub enum Line {
     End,
 }
 
+/// What a line is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A prompt; the editor's history keeps it.
+    Prompt,
+    /// An answer to a question.
+    Answer,
+}
+
 type Reply = oneshot::Sender<anyhow::Result<Line>>;
+type Request = (String, Purpose, Reply);
 
 /// The reading thread. A blocked read cannot be called off: one that nobody waited for any more, since
 /// a signal came first, serves the next who reads, so that no line is lost.
 pub struct Input {
-    requests: mpsc::Sender<(String, Reply)>,
+    requests: mpsc::Sender<Request>,
     pending: Option<oneshot::Receiver<anyhow::Result<Line>>>,
 }
 
 impl Input {
     /// Starts the thread.
     pub fn start(is_terminal: bool) -> Self {
-        let (requests, receiver) = mpsc::channel::<(String, Reply)>();
+        let (requests, receiver) = mpsc::channel::<Request>();
         std::thread::spawn(move || {
             let mut source = Source::new(is_terminal);
-            while let Ok((prompt, reply)) = receiver.recv() {
+            while let Ok((prompt, purpose, reply)) = receiver.recv() {
                 let line = match &mut source {
-                    Ok(source) => source.read(&prompt),
+                    Ok(source) => source.read(&prompt, purpose),
                     Err(fault) => Err(anyhow::anyhow!("cannot use the terminal: {fault}")),
                 };
                 // Only a process that is about to end has nobody left to tell.
@@ -49,12 +59,12 @@ impl Input {
     }
 
     /// Reads one line. May be dropped and called again.
-    pub async fn read(&mut self, prompt: &str) -> anyhow::Result<Line> {
+    pub async fn read(&mut self, prompt: &str, purpose: Purpose) -> anyhow::Result<Line> {
         let requests = &self.requests;
         let pending = self.pending.get_or_insert_with(|| {
             let (reply, line) = oneshot::channel();
             // A thread that is gone reads no more; the dropped reply says so.
-            let _ = requests.send((prompt.to_owned(), reply));
+            let _ = requests.send((prompt.to_owned(), purpose, reply));
             line
         });
         let line = pending.await;
@@ -76,11 +86,13 @@ impl Source {
         })
     }
 
-    fn read(&mut self, prompt: &str) -> anyhow::Result<Line> {
+    fn read(&mut self, prompt: &str, purpose: Purpose) -> anyhow::Result<Line> {
         match self {
             Self::Editor(editor) => match editor.readline(prompt) {
                 Ok(text) => {
-                    editor.add_history_entry(&text)?;
+                    if purpose == Purpose::Prompt {
+                        editor.add_history_entry(&text)?;
+                    }
                     Ok(Line::Text(text))
                 }
                 Err(ReadlineError::Interrupted) => Ok(Line::Interrupted),

@@ -15,7 +15,7 @@ use kernel::{AgentEvent, Answer, EventStream};
 
 use crate::exit::Exit;
 use crate::repl::commands::Next;
-use crate::repl::input::{Input, Line};
+use crate::repl::input::{Input, Line, Purpose};
 use crate::repl::style::Style;
 use crate::repl::view::View;
 use crate::signals::{Signal, Signals};
@@ -57,7 +57,7 @@ impl Repl {
         loop {
             let line = match next.take() {
                 Some(text) => Line::Text(text),
-                None => match self.read(&self.view.texts.prompt.clone()).await? {
+                None => match self.read(&self.view.texts.prompt.clone(), Purpose::Prompt).await? {
                     Ok(line) => line,
                     Err(exit) => return Ok(exit),
                 },
@@ -85,9 +85,9 @@ impl Repl {
     }
 
     /// Reads a line; a signal to stop gives the exit instead.
-    async fn read(&mut self, prompt: &str) -> anyhow::Result<Result<Line, Exit>> {
+    async fn read(&mut self, prompt: &str, purpose: Purpose) -> anyhow::Result<Result<Line, Exit>> {
         let signal = tokio::select! {
-            line = self.input.read(prompt) => return Ok(Ok(line?)),
+            line = self.input.read(prompt, purpose) => return Ok(Ok(line?)),
             signal = self.signals.next() => signal,
         };
         Ok(match signal {
@@ -134,7 +134,7 @@ impl Repl {
             if let Some((request_id, can_always)) = asked(&event)
                 && !interrupted
             {
-                let answer = match self.read(&self.view.texts.ask_prompt.clone()).await? {
+                let answer = match self.read(&self.view.texts.ask_prompt.clone(), Purpose::Answer).await? {
                     Err(exit) => return Ok(Some(exit)),
                     Ok(Line::Text(text)) => question::read(&text, can_always),
                     Ok(Line::End) => Answer::No(Some("no answer: the input ended".into())),

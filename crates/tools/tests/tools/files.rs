@@ -89,7 +89,7 @@ async fn write_creates_and_replaces() {
         let lines = content.lines().count();
         let input = json!({"file_path": "new/a.txt", "content": content});
         let output = world.call("Write", input).await;
-        let said = format!("{verb} {} ({lines} lines, {} bytes).", shown(&path), content.len());
+        let said = format!("{verb} {}: lines {lines}, bytes {}.", shown(&path), content.len());
         let expected = ToolOutput {
             detail: json!({
                 "type": kind, "filePath": path, "lines": lines, "bytes": content.len(),
