@@ -43,9 +43,11 @@ impl std::error::Error for NoPrompt {}
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let wants_object = args.print && args.output_format == OutputFormat::Json;
+    let talks = args.interactive || !args.print && io::stdin().is_terminal();
+    let wants_object = !talks && args.output_format == OutputFormat::Json;
     match run(args) {
         Ok(exit) => exit.into(),
+        Err(fault) if is_broken_pipe(&fault) => Exit::BrokenPipe.into(),
         Err(fault) => {
             let _ = writeln!(io::stderr(), "rsagent: {fault:#}");
             if wants_object {
@@ -56,6 +58,11 @@ fn main() -> ExitCode {
             if usage { Exit::Usage.into() } else { Exit::Failure.into() }
         }
     }
+}
+
+/// Whoever read our output is gone; nobody is left to be told.
+fn is_broken_pipe(fault: &anyhow::Error) -> bool {
+    fault.downcast_ref::<io::Error>().is_some_and(|fault| fault.kind() == io::ErrorKind::BrokenPipe)
 }
 
 fn run(args: Args) -> anyhow::Result<Exit> {

@@ -22,23 +22,21 @@ pub struct Settings {
     unknown: BTreeMap<String, Value>,
 }
 
-/// `providers.NAME`.
+/// `providers.NAME`. What a built-in provider has need not be said again.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Provider {
     /// How it speaks: `anthropic`.
-    #[serde(default = "anthropic")]
-    pub dialect: String,
+    pub dialect: Option<String>,
     /// Where it is, such as `https://api.example.com`.
-    pub base_url: String,
+    pub base_url: Option<String>,
     /// The variable that holds its key; none where it needs no key.
     pub api_key_env: Option<String>,
     /// The model that is used unless another is named.
-    pub model: String,
-}
-
-fn anthropic() -> String {
-    "anthropic".into()
+    pub model: Option<String>,
+    /// What else stands there.
+    #[serde(flatten)]
+    unknown: BTreeMap<String, Value>,
 }
 
 /// `permissions`.
@@ -127,7 +125,11 @@ impl Settings {
     pub fn unknown_keys(&self) -> Vec<String> {
         let own = self.unknown.keys().cloned();
         let permissions = self.permissions.unknown.keys().map(|key| format!("permissions.{key}"));
-        own.chain(permissions).collect()
+        let providers = self
+            .providers
+            .iter()
+            .flat_map(|(name, provider)| provider.unknown.keys().map(move |key| format!("providers.{name}.{key}")));
+        own.chain(permissions).chain(providers).collect()
     }
 
     /// The rules in force: the user's, those of flags, and the built-in deny list.
@@ -218,10 +220,11 @@ mod tests {
             providers: BTreeMap::from([(
                 "local".to_owned(),
                 Provider {
-                    dialect: "anthropic".into(),
-                    base_url: "http://127.0.0.1:9".into(),
+                    dialect: Some("anthropic".into()),
+                    base_url: Some("http://127.0.0.1:9".into()),
                     api_key_env: Some("K".into()),
-                    model: "m".into(),
+                    model: Some("m".into()),
+                    unknown: BTreeMap::new(),
                 },
             )]),
             permissions: Permissions {

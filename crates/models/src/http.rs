@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use reqwest::tls::Certificate;
@@ -31,12 +32,14 @@ pub struct NetConfig {
 pub struct Http {
     config: NetConfig,
     client: OnceLock<Result<Client, String>>,
+    /// Whether the server has ever answered: before that, a wrong address is likelier than a bad moment.
+    pub answered: AtomicBool,
 }
 
 impl Http {
     /// A client that reaches the network as `config` says.
     pub fn new(config: NetConfig) -> Self {
-        Self { config, client: OnceLock::new() }
+        Self { config, client: OnceLock::new(), answered: AtomicBool::new(false) }
     }
 
     /// The client for `url`. One `Http` serves one server: the first address decides whether TLS is

@@ -71,7 +71,7 @@ impl View {
 
     /// A line that says what went wrong.
     pub fn fault(&mut self, text: &str) -> anyhow::Result<()> {
-        self.line(&self.style.bad(&sanitize(text)))
+        self.line(&self.style.bad(&sanitize(&self.texts.reason(text))))
     }
 
     /// Shows one event.

@@ -238,6 +238,15 @@ fn two_prompts_over_a_small_threshold_are_compacted() {
 }
 
 #[test]
+fn two_words_are_enough_to_see_a_compaction() {
+    for (first, second) in [("hello", "hi"), ("你好", "再说一遍")] {
+        let place = Place::new().env("RSAGENT_COMPACT_THRESHOLD", "200");
+        let ran = place.run_with_stdin(&["--interactive", "--provider", "mock"], &format!("{first}\n{second}\n"));
+        assert_eq!(ran.stdout.matches("⧉ ").count(), 1, "{}", ran.stdout);
+    }
+}
+
+#[test]
 fn a_prompt_that_grows_over_the_threshold_is_compacted_on_its_way() {
     let lines = "a line of a file that is long enough to count\n".repeat(60);
     let place = || Place::new().with("a.txt", &lines).env("RSAGENT_COMPACT_THRESHOLD", "200");

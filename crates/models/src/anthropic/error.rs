@@ -62,6 +62,16 @@ pub(super) fn unreachable(site: &Site, fault: &reqwest::Error) -> ModelError {
     ModelError::new(ErrorKind::Transport, redacted(site, &text)).with_hint(hint)
 }
 
+/// No answer at all, and never one before: a server that cannot be connected to is most likely not
+/// there, and asking again only makes a person wait for the news.
+pub(super) fn never_reached(site: &Site, fault: &reqwest::Error) -> ModelError {
+    let error = unreachable(site, fault);
+    match fault.is_connect() {
+        true => ModelError { kind: ErrorKind::NotFound, ..error },
+        false => error,
+    }
+}
+
 /// The answer ended too early.
 pub(super) fn cut(site: &Site, why: Option<&str>) -> ModelError {
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();

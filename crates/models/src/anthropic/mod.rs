@@ -10,6 +10,7 @@ mod request;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use futures::stream;
@@ -134,7 +135,12 @@ impl Call {
                 .with_hint("Correct the proxy and certificate settings (HTTPS_PROXY, HTTP_PROXY, SSL_CERT_FILE, NODE_EXTRA_CA_CERTS)")
         })?;
         let sent = authorized(client, site, body)?.send().await;
-        let mut response = sent.map_err(|fault| error::unreachable(site, &fault))?;
+        let answered = &self.http.answered;
+        let mut response = sent.map_err(|fault| match answered.load(Ordering::Relaxed) {
+            true => error::unreachable(site, &fault),
+            false => error::never_reached(site, &fault),
+        })?;
+        answered.store(true, Ordering::Relaxed);
         if response.status() != StatusCode::OK {
             // An error without its body is still an error.
             let mut text = Vec::new();

@@ -31,13 +31,13 @@ pub struct UserProvider {
     /// Its name.
     pub name: String,
     /// How it speaks: `anthropic`.
-    pub dialect: String,
+    pub dialect: Option<String>,
     /// Where it is, with or without `/v1`.
-    pub base_url: String,
+    pub base_url: Option<String>,
     /// The variable that holds its key; none where it needs no key.
     pub api_key_env: Option<String>,
     /// The model that is used unless another is named.
-    pub model: String,
+    pub model: Option<String>,
 }
 
 /// What decides who is asked. Empty values count as not given.
@@ -120,6 +120,14 @@ pub enum RegistryError {
         /// What the settings say.
         dialect: String,
     },
+    /// A provider of the user's that lacks what it needs.
+    #[error("providers.{provider}: `{field}` is missing. Add it in the settings file")]
+    Incomplete {
+        /// The provider.
+        provider: String,
+        /// The key that is missing.
+        field: &'static str,
+    },
     /// A base URL that is none.
     #[error("provider {provider}: {url:?} is not a base URL ({fault}). It looks like https://api.example.com")]
     BaseUrl {
@@ -166,6 +174,11 @@ pub fn choose(choice: &Choice<'_>) -> Result<Resolved, RegistryError> {
         .or_else(|| first(&MODEL_VARIABLES))
         .or_else(|| own(&provider.model_variables))
         .unwrap_or_else(|| provider.model.clone());
+    for (field, value) in [("model", &model_id), ("baseUrl", &provider.base_url)] {
+        if value.is_empty() && provider.dialect != "mock" {
+            return Err(RegistryError::Incomplete { provider: provider.name.clone(), field });
+        }
+    }
     let known = facts(&model_id);
     let max_output = known.map_or(MAX_TOKENS, |facts| facts.max_output);
     Ok(Resolved {
@@ -199,13 +212,20 @@ fn merged(own: &[UserProvider]) -> Result<Vec<Provider>, RegistryError> {
             return Err(RegistryError::Reserved(user.name.clone()));
         }
         let at = all.iter().position(|provider| provider.name == user.name).unwrap_or_else(|| {
-            all.push(Provider { name: user.name.clone(), ..Provider::default() });
+            let dialect = "anthropic".to_owned();
+            all.push(Provider { name: user.name.clone(), dialect, ..Provider::default() });
             all.len() - 1
         });
         let provider = &mut all[at];
-        provider.dialect.clone_from(&user.dialect);
-        provider.base_url.clone_from(&user.base_url);
-        provider.model.clone_from(&user.model);
+        for (own, value) in [
+            (&mut provider.dialect, &user.dialect),
+            (&mut provider.base_url, &user.base_url),
+            (&mut provider.model, &user.model),
+        ] {
+            if let Some(value) = value {
+                own.clone_from(value);
+            }
+        }
         if let Some(variable) = &user.api_key_env {
             provider.key_variables = vec![variable.clone()];
             provider.token_variables.clear();

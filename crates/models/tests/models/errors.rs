@@ -54,14 +54,33 @@ async fn a_wrong_address() {
 }
 
 #[tokio::test]
+async fn a_host_that_has_answered_before_may_come_back() {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let once = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        // The request is small enough to come in one piece.
+        let _ = connection.read(&mut [0; 65_536]).unwrap();
+        let answer = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+        connection.write_all(answer.as_bytes()).unwrap();
+    });
+    let model = model_with(&[("ANTHROPIC_API_KEY", KEY), ("ANTHROPIC_BASE_URL", &url)], NetConfig::default());
+    let mut request = hello();
+    request.retries = kernel::RetryBudget::new(0);
+    assert_eq!(fail(&model, request.clone()).await.kind, ErrorKind::Auth);
+    once.join().unwrap();
+    assert_eq!(fail(&model, request).await.kind, ErrorKind::Transport);
+}
+
+#[tokio::test]
 async fn an_unreachable_host() {
     // Port 9 of loopback: nobody listens.
     let model =
         model_with(&[("ANTHROPIC_API_KEY", KEY), ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")], NetConfig::default());
-    let mut request = hello();
-    request.retries = kernel::RetryBudget::new(0);
-    let error = fail(&model, request).await;
-    assert_eq!(error.kind, ErrorKind::Transport);
+    // Not asked again: an address that never answered is most likely wrong.
+    let error = fail(&model, hello()).await;
+    assert_eq!(error.kind, ErrorKind::NotFound);
     // What comes between is the system's own word for it.
     let text = error.to_string();
     let hint = ". Check the network, the base URL of the provider, and HTTPS_PROXY";

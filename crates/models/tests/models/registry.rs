@@ -24,10 +24,10 @@ fn decide(
 fn user(name: &str, dialect: &str, url: &str, key: Option<&str>) -> UserProvider {
     UserProvider {
         name: name.into(),
-        dialect: dialect.into(),
-        base_url: url.into(),
+        dialect: Some(dialect.into()),
+        base_url: Some(url.into()),
         api_key_env: key.map(str::to_owned),
-        model: "own-model".into(),
+        model: Some("own-model".into()),
     }
 }
 

@@ -111,5 +111,5 @@ async fn a_prompt_over_the_threshold_keeps_its_own_request() {
     let conversation = SharedConversation::new(Conversation::new(prefix()));
     insta::assert_snapshot!(prompt(&conversation, 350, "read a.txt").await, @"Read→ | a.txt, lines: 40. It begins with:");
     insta::assert_snapshot!(prompt(&conversation, 350, "read b.txt read c.txt").await, @"Read→ | Read→ | ⧉ | That was done before the history was summarised.");
-    insta::assert_snapshot!(prompt(&conversation, 350, "你好").await, @"我是模拟模型（mock），不连接任何真实模型，只听得懂这几种话：");
+    insta::assert_snapshot!(prompt(&conversation, 350, "你好").await, @"我是模拟模型（mock），不连接任何真实模型，只用来展示这个智能体能做什么，听得懂的只有这几种话：");
 }
