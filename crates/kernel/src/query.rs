@@ -1,7 +1,8 @@
 //! Owns the loop. Must not know I/O, user interfaces or vendors.
 //!
-//! One turn is one call of the model and the round of tools that it asks for. The loop takes no decision that depends on an event before every
-//! extension has taken that event, so a journal is a write-ahead log.
+//! One turn is one call of the model and the round of tools that it asks for. The loop takes no
+//! decision that depends on an event before every extension has taken that event, so a journal is a
+//! write-ahead log.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};

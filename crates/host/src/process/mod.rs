@@ -1,9 +1,9 @@
 //! Owns the one way in which this product starts a child process, runs it to its end and leaves
 //! nothing behind. Must not know what is run or why.
 //!
-//! A child has its own session and process group, no terminal, no input, and one pipe for what it says. A run ends when the
-//! child exits, not when its pipe closes: a grandchild in the background may hold the pipe for
-//! hours. What the child wrote before it exited is always in the result.
+//! A child has its own session and process group, no terminal, no input, and one pipe for what it
+//! says. A run ends when the child exits, not when its pipe closes: a grandchild in the background may
+//! hold the pipe for hours. What the child wrote before it exited is always in the result.
 
 mod environment;
 mod output;
