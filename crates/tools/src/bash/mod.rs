@@ -2,6 +2,7 @@
 //! nor what a command line means.
 
 mod judge;
+mod untrusted;
 
 use std::ffi::OsString;
 use std::num::NonZeroU64;

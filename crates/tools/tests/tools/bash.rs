@@ -1,6 +1,6 @@
 //! `Bash` with real commands.
 
-use kernel::{ToolContext, ToolOutput};
+use kernel::{Effect, ToolContext, ToolOutput};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -111,4 +111,52 @@ fn the_reason_names_what_no_rule_covers() {
         "`rm` is not on the read-only list; `mv` is not on the read-only list; \
          `cp` is not on the read-only list; and 1 more"
     );
+}
+
+/// Each was found to do more than a reader of the text would think, by running it.
+#[test]
+fn what_was_found_to_be_more_than_it_seems_is_asked() {
+    let world = World::new();
+    for command in [
+        "[[ -e <(touch p) ]]; ls",
+        "[[ a == @( #) ]]; touch p #\n) ]]; ls",
+        "x=(['a[$(touch p)]']=1)",
+        "echo \"${x:-`echo \\\"a;touch p\\\"`}\"",
+        "bash -c 'sort -k \"$\\\n@\"' _ 1 -o out f",
+        "echo hi 1<f >/dev/stdout",
+        "ls 2<f 2>/dev/stderr",
+        "for f in a; do r\\ead -r f <<< /dev/tcp/127.0.0.1/9; cat < \"$f\"; done",
+        "find . ! -name $! -name -delete",
+        "sed -ep -l $! -- -i f",
+        "sed -ep -l{1,} -- -i f",
+        "env -u{x,} ls touch p",
+        "file -F{x,} -- -C -m m",
+        "rg -e{x,} -- --pre=./evil",
+        "x='UTC touch p'; env LANG=C TZ=$x ls",
+        "timeout 5{s,m} ls",
+        "x=';'; find . -exec echo \"$x\" -delete -exec echo \\;",
+        "echo p | xargs --replace touch ls",
+        "echo -oout | xargs -I{} -n2 sort f",
+        "x=-v; test a -a \"$x\" 'i[$(touch p)]'",
+        "printf '%(x)%n' PATH; ls",
+        "awk 'BEGIN { x = length /#/; print \"x\" > \"out\"; y = 1 / 2 }'",
+        "gawk 1 /inet/tcp/0/127.0.0.1/9",
+        "xxd -uc f out",
+        "tree -Po x out",
+        "git log --format='%+G?'",
+        "ionice -c3 -p 1 ls",
+        "ss dst example.com",
+    ] {
+        let judgement = world.judge("Bash", &json!({"command": command}), &[], &[]);
+        assert_eq!((judgement.effect, judgement.covered), (Effect::Other, false), "{command}");
+    }
+    for command in
+        ["ls -la | head", "grep -rn '[[:digit:]]' src 2>/dev/null", "cd src && cat *.rs | wc -l", "find . -name '*.rs'"]
+    {
+        let judgement = world.judge("Bash", &json!({"command": command}), &[], &[]);
+        assert_eq!(judgement.effect, Effect::ReadOnly, "{command}: {}", judgement.reason);
+    }
+    // A rule that was made for it still covers it.
+    let named = world.judge("Bash", &json!({"command": "git status && ls"}), &["Bash(git status)", "Bash(ls)"], &[]);
+    assert!(named.covered);
 }
