@@ -16,7 +16,7 @@ use shell::{Analysis, Place};
 
 /// The place in which every test analyses.
 fn place() -> Place {
-    Place { cwd: "/work".into(), home: Some("/home/me".into()), clean: true }
+    Place { cwd: "/proj".into(), home: Some("/home/me".into()), clean: true }
 }
 
 fn analyse(text: &str) -> Analysis {
