@@ -77,6 +77,11 @@ pub enum OutputFormat {
 }
 
 impl Args {
+    /// Whether it talks with a person, or answers one prompt and ends.
+    pub fn talks(&self, stdin_is_terminal: bool) -> bool {
+        self.interactive || !(self.print || self.show_system) && stdin_is_terminal
+    }
+
     /// The permission mode of the session.
     pub fn mode(&self) -> Mode {
         if self.dangerously_skip_permissions { Mode::BypassPermissions } else { self.mode }

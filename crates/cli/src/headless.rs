@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use futures::StreamExt;
 use harness::Session;
-use kernel::{AgentEvent, Block, Level, TerminalReason};
+use kernel::{AgentEvent, Level, TerminalReason};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
@@ -57,9 +57,7 @@ pub async fn run(
                     }
                 }
             };
-            if let Some(exit) = lost_reader(written)? {
-                return Ok(exit);
-            }
+            written?;
         } else {
             explain(&event);
         }
@@ -76,21 +74,13 @@ pub async fn run(
             format!("{}\n", record.result(session, started.elapsed().as_millis()))
         }
     };
-    Ok(lost_reader(write(&mut out, text.as_bytes()).await)?.unwrap_or(exit))
+    write(&mut out, text.as_bytes()).await?;
+    Ok(exit)
 }
 
 async fn write(out: &mut tokio::io::Stdout, bytes: &[u8]) -> io::Result<()> {
     out.write_all(bytes).await?;
     out.flush().await
-}
-
-/// A reader that has closed its end (`| head -1`) is no failure of ours.
-fn lost_reader(written: io::Result<()>) -> io::Result<Option<Exit>> {
-    match written {
-        Ok(()) => Ok(None),
-        Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => Ok(Some(Exit::BrokenPipe)),
-        Err(fault) => Err(fault),
-    }
 }
 
 /// Says on standard error what a person who waits wants to know.
@@ -134,14 +124,7 @@ impl Record {
             AgentEvent::TurnStart { turn } => self.turns = turn,
             AgentEvent::Assistant { message } => {
                 self.answer = message.text();
-                self.calls = message
-                    .content
-                    .iter()
-                    .filter_map(|block| match block {
-                        Block::ToolUse { id, input, .. } => Some((id.clone(), input.clone())),
-                        _ => None,
-                    })
-                    .collect();
+                self.calls = message.tool_uses().map(|(id, _, input)| (id.clone(), input.clone())).collect();
             }
             AgentEvent::PermissionDenied { id, name, .. } => {
                 let input = self.calls.iter().find(|(call, _)| *call == id).map(|(_, input)| input);

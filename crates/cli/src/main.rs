@@ -43,9 +43,10 @@ impl std::error::Error for NoPrompt {}
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let talks = args.interactive || !args.print && io::stdin().is_terminal();
-    let wants_object = !talks && args.output_format == OutputFormat::Json;
-    match run(args) {
+    let stdin_is_terminal = io::stdin().is_terminal();
+    let interactive = args.talks(stdin_is_terminal);
+    let wants_object = !interactive && args.output_format == OutputFormat::Json;
+    match run(args, stdin_is_terminal, interactive) {
         Ok(exit) => exit.into(),
         Err(fault) if is_broken_pipe(&fault) => Exit::BrokenPipe.into(),
         Err(fault) => {
@@ -60,15 +61,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whoever read our output is gone; nobody is left to be told.
+/// Whoever read our output is gone (`| head -1`): no failure of ours, and nobody is left to be told.
 fn is_broken_pipe(fault: &anyhow::Error) -> bool {
     fault.downcast_ref::<io::Error>().is_some_and(|fault| fault.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn run(args: Args) -> anyhow::Result<Exit> {
+fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result<Exit> {
     let environment = Environment::of_process();
-    let stdin_is_terminal = io::stdin().is_terminal();
-    let interactive = args.interactive || !(args.print || args.show_system) && stdin_is_terminal;
     let mut session = Session::open(SessionConfig {
         environment: environment.clone(),
         cwd: std::env::current_dir().context("the working folder is gone; go to one that exists")?,

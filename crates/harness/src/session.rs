@@ -112,14 +112,14 @@ impl Session {
             config.add_dirs.iter().map(|path| resolve(&config.cwd.join(path))).collect::<Result<_, _>>()?;
         let rules = settings.rules(&config.rules, &tools::builtin_deny())?;
         let connection = connect(&config, &settings, config.provider.as_deref(), config.model.as_deref())?;
-        let mut warnings = unknown(&settings, &rules);
         let extensions = extensions();
-        let pool = ToolPool::new(
+        let all = ToolPool::new(
             tools::builtin(environment.variables())
                 .into_iter()
                 .chain(extensions.iter().flat_map(|feature| feature.tools())),
-        )
-        .filtered(|name| !rules.removes(name));
+        );
+        let mut warnings = unknown(&settings, &rules, &all.names());
+        let pool = all.filtered(|name| !rules.removes(name));
         let questions = config.can_ask.then(Arc::<Questions>::default);
         let gate = Gate::new(config.mode, rules, questions.clone());
         let place = Place {
@@ -255,8 +255,7 @@ fn extensions() -> Extensions {
 }
 
 /// What is set and has no effect: a misspelt deny rule would protect from nothing in silence.
-fn unknown(settings: &Settings, rules: &Rules) -> Vec<String> {
-    let known: Vec<String> = ToolPool::new(tools::builtin(Vec::new())).names();
+fn unknown(settings: &Settings, rules: &Rules, known: &[String]) -> Vec<String> {
     let keys = settings.unknown_keys();
     let mut warnings: Vec<String> =
         keys.iter().map(|key| format!("settings.json: `{key}` means nothing to this version")).collect();
