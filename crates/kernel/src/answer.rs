@@ -122,6 +122,10 @@ impl Attempt {
                     scope.outlet.send(retry_event(reason, attempt, delay, false)).await;
                     continue;
                 }
+                Some(Ok(ModelEvent::Notice(text))) => {
+                    scope.outlet.send(AgentEvent::notice("model", Level::Warning, text)).await;
+                    continue;
+                }
                 Some(Ok(ModelEvent::Block(block))) => {
                     self.begun = true;
                     self.blocks.push(block);

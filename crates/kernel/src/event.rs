@@ -175,9 +175,9 @@ pub enum AgentEvent {
     /// After each model call.
     Usage {
         /// This call.
-        call: Cost,
+        call: Usage,
         /// The session so far, subagents included.
-        session: Cost,
+        session: Usage,
     },
     /// An event of a child, nested as it came.
     Subagent {
@@ -205,16 +205,6 @@ pub enum AgentEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         messages: Option<Arc<Vec<Arc<Message>>>>,
     },
-}
-
-/// Tokens, and what they cost where the price is known.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Cost {
-    /// Tokens, cached ones apart.
-    #[serde(flatten)]
-    pub tokens: Usage,
-    /// US dollars; null where the price is not known.
-    pub cost: Option<f64>,
 }
 
 impl AgentEvent {

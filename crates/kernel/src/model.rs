@@ -52,6 +52,8 @@ pub enum ModelEvent {
     Block(Block),
     /// Token counts so far; each replaces the last.
     Usage(Usage),
+    /// Something a person should know about how the answer came about, such as another model that gave it.
+    Notice(String),
     /// The answer is complete.
     Stop(StopReason),
 }
@@ -73,8 +75,8 @@ pub enum StopReason {
     Other(String),
 }
 
-/// Tokens of one call or of many, cached ones apart.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Tokens of one call or of many, cached ones apart, and what they cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
     /// Prompt tokens that were neither read from nor written to the cache.
@@ -83,8 +85,17 @@ pub struct Usage {
     pub cache_creation_input_tokens: u64,
     /// Prompt tokens read from the cache.
     pub cache_read_input_tokens: u64,
+    /// Of the tokens written to the cache, those that stay for an hour; they cost more.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ephemeral_1h_input_tokens: u64,
     /// Tokens of the answer.
     pub output_tokens: u64,
+    /// US dollars; `None` where a price is not known. Whoever knows who answered fills it in.
+    pub cost: Option<f64>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
@@ -96,9 +107,16 @@ impl Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
+        // One call of unknown cost makes the whole unknown; what used nothing cost nothing.
+        self.cost = match (self.total(), other.total()) {
+            (0, _) => other.cost,
+            (_, 0) => self.cost,
+            _ => self.cost.zip(other.cost).map(|(cost, more)| cost + more),
+        };
         self.input_tokens += other.input_tokens;
         self.cache_creation_input_tokens += other.cache_creation_input_tokens;
         self.cache_read_input_tokens += other.cache_read_input_tokens;
+        self.ephemeral_1h_input_tokens += other.ephemeral_1h_input_tokens;
         self.output_tokens += other.output_tokens;
     }
 }
@@ -134,6 +152,10 @@ pub enum ErrorKind {
     Auth,
     /// The account cannot pay, or a spending limit was reached.
     Billing,
+    /// An image or document that the vendor cannot take: send it no more.
+    Media,
+    /// Thinking in the history that this model cannot take: send it no more.
+    Thinking,
     /// No such model, or no such address.
     NotFound,
     /// The request is wrong; sending it again will not help.

@@ -284,9 +284,8 @@ async fn keep(scope: &Scope, blocks: Vec<Block>, usage: Usage) -> Option<Arc<Mes
 
 pub(crate) async fn count(scope: &Scope, usage: Usage) {
     if usage.total() > 0 {
-        let call = Cost { tokens: usage, cost: None };
-        let session = Cost { tokens: scope.params.meter.add(usage), cost: None };
-        scope.outlet.send(AgentEvent::Usage { call, session }).await;
+        let session = scope.params.meter.add(usage);
+        scope.outlet.send(AgentEvent::Usage { call: usage, session }).await;
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Attempts, shared by everyone who may spend them. No more are given than there are.
+/// Further attempts of one prompt, shared by all its calls and agents, so that a broken server costs
+/// a bounded number of them however many ask it. A call that succeeds gives one back.
 #[derive(Debug, Clone)]
 pub struct RetryBudget {
     spent: Arc<AtomicU32>,
@@ -20,8 +21,14 @@ impl RetryBudget {
 
     /// Takes one attempt and gives its number from 1, or `None` when none is left.
     pub fn take(&self) -> Option<u32> {
-        let spent = self.spent.fetch_add(1, Ordering::Relaxed);
-        (spent < self.limit).then_some(spent + 1)
+        let more = |spent| (spent < self.limit).then_some(spent + 1);
+        self.spent.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|spent| spent + 1)
+    }
+
+    /// Gives one attempt back: the model answers again.
+    pub fn refund(&self) {
+        let less = |spent: u32| spent.checked_sub(1);
+        let _ = self.spent.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 }
 

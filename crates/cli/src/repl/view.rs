@@ -113,7 +113,7 @@ impl View {
                 let text = fill(&self.texts.compacted, &[("before", tokens_before), ("after", tokens_after)]);
                 self.hint(&format!("{indent}{text}"))?;
             }
-            AgentEvent::Usage { call, .. } => self.usage += call.tokens,
+            AgentEvent::Usage { call, .. } => self.usage += *call,
             AgentEvent::Subagent { event, .. } => self.show_at(event, &format!("{indent}  "))?,
             AgentEvent::Notice { level, text, .. } => {
                 let text = format!("{indent}{}", self.texts.reason(text));

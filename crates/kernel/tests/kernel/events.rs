@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kernel::event::{Cost, Init};
+use kernel::event::Init;
 use kernel::{AgentEvent, Block, Level, Message, Mode, ResultContent, Role, TerminalReason, ToolUseId, Usage};
 use serde_json::{Value, json};
 
@@ -85,10 +85,7 @@ fn every_event_has_the_shape_of_the_table_and_reads_back() {
             json!({"type": "compact", "kind": "auto", "tokensBefore": 2, "tokensAfter": 1}),
         ),
         (
-            AgentEvent::Usage {
-                call: Cost { tokens, cost: Some(0.5) },
-                session: Cost { tokens: Usage::default(), cost: None },
-            },
+            AgentEvent::Usage { call: Usage { cost: Some(0.5), ..tokens }, session: Usage::default() },
             json!({"type": "usage",
                    "call": {"input_tokens": 1, "cache_creation_input_tokens": 2,
                             "cache_read_input_tokens": 3, "output_tokens": 4, "cost": 0.5},

@@ -1,7 +1,7 @@
 //! Owns a notation for events and messages, one line each, that leaves nothing out but times and most of `init`.
 //! Must not judge: what is written here is what was said.
 
-use kernel::event::Cost;
+use kernel::Usage;
 use kernel::{AgentEvent, Block, Message, ResultContent, Role};
 use serde_json::Value;
 
@@ -86,8 +86,8 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap().trim_matches('"').to_owned()
 }
 
-fn cost(cost: &Cost) -> String {
-    let tokens = cost.tokens;
+fn cost(cost: &Usage) -> String {
+    let tokens = cost;
     let cached = tokens.cache_creation_input_tokens + tokens.cache_read_input_tokens;
     let price = cost.cost.map(|price| format!(" ${price}")).unwrap_or_default();
     format!("{}+{cached}/{}{price}", tokens.input_tokens, tokens.output_tokens)

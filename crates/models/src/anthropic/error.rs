@@ -24,6 +24,8 @@ struct Texts {
     overflow: Vec<Vec<String>>,
     billing: Vec<Vec<String>>,
     unknown_model: Vec<Vec<String>>,
+    media: Vec<Vec<String>>,
+    thinking: Vec<Vec<String>>,
 }
 
 /// What the server said.
@@ -215,6 +217,8 @@ fn kind_of(status: u16, fault: &Fault) -> ErrorKind {
         // A spending limit without an end in sight; with one, waiting helps.
         429 if fault.wait.is_none() && fault.matches(&texts.billing) => ErrorKind::Billing,
         400 | 422 if fault.matches(&texts.unknown_model) => ErrorKind::NotFound,
+        400 | 422 if fault.matches(&texts.thinking) => ErrorKind::Thinking,
+        400 | 422 if fault.matches(&texts.media) => ErrorKind::Media,
         401 | 403 => ErrorKind::Auth,
         402 => ErrorKind::Billing,
         404 => ErrorKind::NotFound,
@@ -258,6 +262,10 @@ fn typed(site: &Site, model: &str, status: u16, fault: &Fault) -> ModelError {
             error(format!("the conversation does not fit the context window of {model} at {place} {detail}"))
                 .with_hint("Shorten it with /compact, or begin a new one with /clear")
         }
+        ErrorKind::Media => error(format!("{place} cannot take an image or document of the conversation {detail}"))
+            .with_hint("Begin a new conversation with /clear"),
+        ErrorKind::Thinking => error(format!("{place} does not take the thinking in the conversation {detail}"))
+            .with_hint("Begin a new conversation with /clear"),
         ErrorKind::RateLimited(_) => {
             error(format!("{place} limits how often it is called {detail}")).with_hint("Wait a little and ask again")
         }
