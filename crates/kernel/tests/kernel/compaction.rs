@@ -465,6 +465,7 @@ fn size_is_what_was_measured_and_an_estimate_of_the_rest() {
         cache_creation_input_tokens: 20,
         cache_read_input_tokens: 30,
         output_tokens: 50,
+        ..kernel::Usage::default()
     });
     assert_eq!(conversation.tokens(), 100);
     conversation.append(vec![Block::text("w".repeat(20))]);

@@ -10,8 +10,13 @@ use serde_json::{Value, json};
 fn every_event_has_the_shape_of_the_table_and_reads_back() {
     let id = || ToolUseId("a".into());
     let message = |role, text: &str| Arc::new(Message::new(role, vec![Block::text(text)]));
-    let tokens =
-        Usage { input_tokens: 1, cache_creation_input_tokens: 2, cache_read_input_tokens: 3, output_tokens: 4 };
+    let tokens = Usage {
+        input_tokens: 1,
+        cache_creation_input_tokens: 2,
+        cache_read_input_tokens: 3,
+        output_tokens: 4,
+        ..Usage::default()
+    };
     let table: Vec<(AgentEvent, Value)> = vec![
         (
             AgentEvent::Init(Init {

@@ -197,6 +197,7 @@ impl Decoder {
             (&mut counts.input_tokens, of(&usage["input_tokens"])),
             (&mut counts.cache_creation_input_tokens, written),
             (&mut counts.cache_read_input_tokens, of(&usage["cache_read_input_tokens"])),
+            (&mut counts.ephemeral_1h_input_tokens, of(&by_lifetime["ephemeral_1h_input_tokens"])),
             (&mut counts.output_tokens, of(&usage["output_tokens"])),
         ] {
             if reported > 0 {

@@ -233,8 +233,13 @@ fn stream_usage_2dbd19() {
     let end = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
         "usage": {"input_tokens": 0, "output_tokens": 9}});
     let (events, _) = decode("text/event-stream", &sse(&[start, end, json!({"type": "message_stop"})]));
-    let expected =
-        Usage { input_tokens: 3, cache_creation_input_tokens: 5000, cache_read_input_tokens: 40, output_tokens: 9 };
+    let expected = Usage {
+        input_tokens: 3,
+        cache_creation_input_tokens: 5000,
+        cache_read_input_tokens: 40,
+        output_tokens: 9,
+        ..Usage::default()
+    };
     assert_eq!(events[1], ModelEvent::Usage(expected));
 }
 
