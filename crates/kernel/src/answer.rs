@@ -122,6 +122,7 @@ impl Attempt {
                     scope.outlet.send(retry_event(reason, attempt, delay, false)).await;
                     continue;
                 }
+                Some(Ok(ModelEvent::Alive)) => continue,
                 Some(Ok(ModelEvent::Notice(text))) => {
                     scope.outlet.send(AgentEvent::notice("model", Level::Warning, text)).await;
                     continue;

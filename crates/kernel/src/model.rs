@@ -52,6 +52,8 @@ pub enum ModelEvent {
     Block(Block),
     /// Token counts so far; each replaces the last.
     Usage(Usage),
+    /// The server shows that it is there, and nothing more: a comment, a ping. No progress.
+    Alive,
     /// Something a person should know about how the answer came about, such as another model that gave it.
     Notice(String),
     /// The answer is complete.

@@ -57,7 +57,7 @@ impl<M: Model> Call<M> {
             Some(Ok(ModelEvent::TextDelta(_) | ModelEvent::ThinkingDelta(_) | ModelEvent::Block(_))) => {
                 self.begun = true;
             }
-            Some(Ok(ModelEvent::Retry { .. } | ModelEvent::Usage(_) | ModelEvent::Notice(_))) => {}
+            Some(Ok(ModelEvent::Retry { .. } | ModelEvent::Usage(_) | ModelEvent::Notice(_) | ModelEvent::Alive)) => {}
             Some(Ok(ModelEvent::Stop(_))) | None => self.over = true,
             Some(Err(error)) => {
                 // A waiting call needs neither the connection nor the half answer.
