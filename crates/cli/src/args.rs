@@ -40,6 +40,10 @@ pub struct Args {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
 
+    /// Stop before a call that would make the session cost more than this many US dollars.
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub max_budget_usd: Option<f64>,
+
     /// Rules for what runs without a question, such as `Bash(git log *),Write`.
     #[arg(long, visible_alias = "allowedTools", value_name = "RULES")]
     pub allowed_tools: Vec<String>,
@@ -86,6 +90,11 @@ impl Args {
     pub fn mode(&self) -> Mode {
         if self.dangerously_skip_permissions { Mode::BypassPermissions } else { self.mode }
     }
+}
+
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount = text.parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount > 0.0);
+    amount.ok_or_else(|| format!("`{text}` is no amount of US dollars; write a number such as 0.50"))
 }
 
 /// Reads the name of a mode.

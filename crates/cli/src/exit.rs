@@ -9,6 +9,8 @@ pub enum Exit {
     Success,
     /// It failed, was refused, or met a limit.
     Failure,
+    /// It failed for a reason that passes: the same run may succeed later (`EX_TEMPFAIL`).
+    Temporary,
     /// The command line is wrong.
     Usage,
     /// SIGINT.
@@ -27,6 +29,7 @@ impl From<Exit> for ExitCode {
             Exit::Success => 0,
             Exit::Failure => 1,
             Exit::Usage => 2,
+            Exit::Temporary => 75,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
             Exit::HungUp => 129,

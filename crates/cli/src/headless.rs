@@ -109,8 +109,11 @@ fn say(text: &str) {
 /// What the result object is made of.
 #[derive(Default)]
 struct Record {
+    /// The last words; an answer of nothing but calls does not take their place.
     answer: String,
     error: Option<String>,
+    /// Whether the error passes.
+    transient: bool,
     turns: u32,
     calls: Vec<(kernel::ToolUseId, Value)>,
     denials: Vec<Value>,
@@ -123,14 +126,20 @@ impl Record {
             // A turn may begin twice, with another history.
             AgentEvent::TurnStart { turn } => self.turns = turn,
             AgentEvent::Assistant { message } => {
-                self.answer = message.text();
+                let words = message.text();
+                if !words.trim().is_empty() {
+                    self.answer = words;
+                }
                 self.calls = message.tool_uses().map(|(id, _, input)| (id.clone(), input.clone())).collect();
             }
             AgentEvent::PermissionDenied { id, name, .. } => {
                 let input = self.calls.iter().find(|(call, _)| *call == id).map(|(_, input)| input);
                 self.denials.push(json!({"tool_name": name, "tool_use_id": id, "tool_input": input}));
             }
-            AgentEvent::Notice { level: Level::Error, text, .. } => self.error = Some(text),
+            AgentEvent::Notice { level: Level::Error, text, data, .. } => {
+                self.transient = data["transient"] == true;
+                self.error = Some(text);
+            }
             AgentEvent::Terminal { reason, .. } => self.end = Some(reason),
             _ => {}
         }
@@ -140,6 +149,7 @@ impl Record {
         match self.end {
             Some(TerminalReason::Completed) => Exit::Success,
             Some(TerminalReason::Aborted) => Exit::Interrupted,
+            Some(TerminalReason::Error) if self.transient => Exit::Temporary,
             Some(
                 TerminalReason::Error | TerminalReason::Refused | TerminalReason::MaxTurns | TerminalReason::Budget,
             )

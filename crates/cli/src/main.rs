@@ -77,6 +77,7 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
         mode: args.mode(),
         rules: FlagRules { allow: args.allowed_tools.clone(), deny: args.disallowed_tools.clone() },
         max_turns: args.max_turns,
+        max_budget: args.max_budget_usd,
         append_system: args.append_system_prompt.clone(),
         can_ask: interactive,
         report_messages: args.output_format == OutputFormat::Events,

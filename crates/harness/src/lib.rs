@@ -4,10 +4,13 @@
 //!
 //! This is the lowest crate that reads the environment; below it everything is passed in.
 
+pub mod budget;
+pub mod context;
 pub mod environment;
 pub mod git;
 pub mod memory;
 pub mod prompt;
+pub mod repeats;
 pub mod session;
 pub mod settings;
 

@@ -5,20 +5,26 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kernel::compact::CompactPolicy;
 use kernel::query::{Meter, compact_now};
 use kernel::{
-    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extensions, Gate, Init, Limits, Mode, Place, Prefix,
-    QueryParams, Questions, Rules, SharedConversation, ToolPool, Usage, query,
+    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extension, Extensions, Gate, Init, Mode, Place, Prefix,
+    QueryParams, Questions, RetryBudget, Rules, SharedConversation, ToolPool, Usage, query,
 };
 use models::{Choice, Connection, RegistryError};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::{Budget, Estimate};
+use crate::context::{Context, Policy};
 use crate::environment::Environment;
+use crate::repeats::Repeats;
 use crate::settings::{FlagRules, Settings, SettingsError};
 use crate::{git, memory, prompt};
 
+/// Further attempts of a prompt: about a minute of an overloaded server.
+const RETRIES: u32 = 6;
+/// The variable that sets another number of them.
+const RETRIES_VARIABLE: &str = "RSAGENT_MAX_RETRIES";
 /// Variables that set the compaction threshold, in tokens of messages.
 const THRESHOLD: [&str; 2] = ["RSAGENT_COMPACT_THRESHOLD", "MYAGENT_COMPACT_THRESHOLD"];
 
@@ -41,6 +47,8 @@ pub struct SessionConfig {
     pub rules: FlagRules,
     /// Bound of model calls per prompt.
     pub max_turns: Option<u32>,
+    /// `--max-budget-usd`: what the session may cost, in US dollars.
+    pub max_budget: Option<f64>,
     /// Text after the system prompt.
     pub append_system: Option<String>,
     /// Whether a person is there to be asked.
@@ -66,8 +74,16 @@ pub enum SessionError {
         /// What the system says.
         fault: std::io::Error,
     },
+    /// A budget for a model whose price is not known.
+    #[error(
+        "--max-budget-usd cannot be kept: the price of {model} is not known. Add its prices to models.json, or leave the budget out"
+    )]
+    Price {
+        /// The model.
+        model: String,
+    },
     /// A variable with a value that means nothing.
-    #[error("{name}={value} is not a number of tokens. Set a whole number or unset it")]
+    #[error("{name}={value} is not a number. Set a whole number or unset it")]
     Variable {
         /// The variable.
         name: String,
@@ -82,6 +98,7 @@ impl SessionError {
         match self {
             Self::Settings(SettingsError::Rule { place, .. }) => place.starts_with("--"),
             Self::Settings(_) | Self::Variable { .. } => false,
+            Self::Price { .. } => true,
             Self::Registry(fault) => matches!(fault, RegistryError::UnknownProvider { .. }),
             Self::Folder { .. } => true,
         }
@@ -95,6 +112,9 @@ pub struct Session {
     connection: Connection,
     params: QueryParams,
     questions: Option<Arc<Questions>>,
+    features: Features,
+    /// Further attempts of each prompt.
+    retries: u32,
     notices: Vec<String>,
 }
 
@@ -112,7 +132,9 @@ impl Session {
             config.add_dirs.iter().map(|path| resolve(&config.cwd.join(path))).collect::<Result<_, _>>()?;
         let rules = settings.rules(&config.rules, &tools::builtin_deny())?;
         let connection = connect(&config, &settings, config.provider.as_deref(), config.model.as_deref())?;
-        let extensions = extensions();
+        let meter = Meter::default();
+        let features = Features::new(&config, &connection, &meter)?;
+        let extensions = features.list();
         let all = ToolPool::new(
             tools::builtin(environment.variables())
                 .into_iter()
@@ -134,8 +156,9 @@ impl Session {
             model_id: connection.model_id.clone(),
             max_tokens: connection.max_tokens,
             conversation: SharedConversation::new(Conversation::new(prefix)),
-            limits: Limits { max_turns: config.max_turns, compact: policy(&environment, &connection)? },
-            meter: Meter::default(),
+            max_turns: config.max_turns,
+            retries: RetryBudget::new(0),
+            meter,
             cancel: CancellationToken::new(),
             init: Init {
                 session_id: uuid::Uuid::new_v4().to_string(),
@@ -155,7 +178,8 @@ impl Session {
             extensions,
             place: Arc::new(place),
         };
-        Ok(Self { config, settings, connection, params, questions, notices: warnings })
+        let retries = number(&environment, &[RETRIES_VARIABLE])?.unwrap_or(RETRIES);
+        Ok(Self { config, settings, connection, params, questions, features, retries, notices: warnings })
     }
 
     /// Answers a prompt. The first stream of a session begins with `init`.
@@ -172,7 +196,7 @@ impl Session {
 
     fn next(&mut self, prompt: Vec<Block>) -> QueryParams {
         self.params.cancel = CancellationToken::new();
-        QueryParams { prompt, ..self.params.clone() }
+        QueryParams { prompt, retries: RetryBudget::new(self.retries), ..self.params.clone() }
     }
 
     /// What interrupts the prompt that was started last.
@@ -214,7 +238,7 @@ impl Session {
     pub fn set_model(&mut self, model: &str) -> Result<(), SessionError> {
         let provider = self.connection.provider.clone();
         let connection = connect(&self.config, &self.settings, Some(&provider), Some(model))?;
-        self.params.limits.compact = policy(&self.config.environment, &connection)?;
+        self.features.adapt(&self.config, &connection)?;
         self.params.model = connection.model.clone();
         self.params.model_id = connection.model_id.clone();
         self.params.max_tokens = connection.max_tokens;
@@ -249,9 +273,38 @@ impl Session {
     }
 }
 
-/// The features of a session, in the order in which they are called. None is built in yet.
-fn extensions() -> Extensions {
-    Extensions::new(Vec::new())
+/// The features of a session that follow its model.
+struct Features {
+    context: Arc<Context>,
+    budget: Option<Arc<Budget>>,
+}
+
+impl Features {
+    fn new(config: &SessionConfig, connection: &Connection, meter: &Meter) -> Result<Self, SessionError> {
+        let context = Arc::new(Context::new(policy(&config.environment, connection)?));
+        let budget = match config.max_budget {
+            Some(limit) => Some(Arc::new(Budget::new(limit, meter.clone(), estimate(connection)?))),
+            None => None,
+        };
+        Ok(Self { context, budget })
+    }
+
+    /// The features of a session, in the order in which they are called.
+    fn list(&self) -> Extensions {
+        let budget = self.budget.clone().map(|budget| budget as Arc<dyn Extension>);
+        let others: [Arc<dyn Extension>; 2] = [self.context.clone(), Arc::new(Repeats::default())];
+        Extensions::new(budget.into_iter().chain(others).collect())
+    }
+
+    /// Follows a change of the model. On an error nothing has changed.
+    fn adapt(&self, config: &SessionConfig, connection: &Connection) -> Result<(), SessionError> {
+        let policy = policy(&config.environment, connection)?;
+        if let Some(budget) = &self.budget {
+            budget.set(estimate(connection)?);
+        }
+        self.context.set(policy);
+        Ok(())
+    }
 }
 
 /// What is set and has no effect: a misspelt deny rule would protect from nothing in silence.
@@ -293,14 +346,27 @@ fn connect(
     models::connect(&choice, environment.network())
 }
 
-fn policy(environment: &Environment, connection: &Connection) -> Result<CompactPolicy, SessionError> {
-    let threshold = environment
-        .first(&THRESHOLD)
-        .map(|(name, value)| {
-            value.trim().parse().map_err(|_| SessionError::Variable { name: name.to_owned(), value: value.to_owned() })
-        })
-        .transpose()?;
-    Ok(CompactPolicy { threshold, window: connection.context_window, reserve: u64::from(connection.max_tokens) })
+fn policy(environment: &Environment, connection: &Connection) -> Result<Policy, SessionError> {
+    Ok(Policy {
+        threshold: number(environment, &THRESHOLD)?,
+        window: connection.context_window,
+        reserve: u64::from(connection.max_tokens),
+        max_output: None,
+        bound: false,
+        echo: false,
+    })
+}
+
+/// What a call costs, where that is known.
+fn estimate(connection: &Connection) -> Result<Estimate, SessionError> {
+    Err(SessionError::Price { model: connection.model_id.clone() })
+}
+
+/// A variable that holds a whole number.
+fn number<T: std::str::FromStr>(environment: &Environment, names: &[&str]) -> Result<Option<T>, SessionError> {
+    let Some((name, value)) = environment.first(names) else { return Ok(None) };
+    let fault = || SessionError::Variable { name: name.to_owned(), value: value.to_owned() };
+    value.trim().parse().map(Some).map_err(|_| fault())
 }
 
 fn assemble(config: &SessionConfig, tools: &ToolPool) -> (Prefix, Vec<String>) {

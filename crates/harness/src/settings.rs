@@ -168,7 +168,10 @@ fn read(path: &Path) -> std::io::Result<String> {
 fn parse<T: AsRef<str>>(list: &[T], origin: Origin, place: &str) -> Result<Vec<Rule>, SettingsError> {
     let rules = list.iter().flat_map(|text| split_rules(text.as_ref()));
     rules
-        .map(|text| Rule::parse(text, origin).map_err(|fault| SettingsError::Rule { place: place.to_owned(), fault }))
+        .map(|text| {
+            tools::rules::grammar::parse(text, origin)
+                .map_err(|fault| SettingsError::Rule { place: place.to_owned(), fault })
+        })
         .collect()
 }
 

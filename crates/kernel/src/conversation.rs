@@ -63,8 +63,8 @@ pub enum EpochKind {
 pub struct Draft {
     /// Why.
     pub kind: EpochKind,
-    /// The whole new history.
-    pub messages: Vec<Message>,
+    /// The whole new history. What is the same as before is shared, with its serialised bytes.
+    pub messages: Vec<Arc<Message>>,
 }
 
 /// Why a draft was refused or a message could not be taken. History is as it was.
@@ -238,7 +238,7 @@ impl Conversation {
             return Err(Fault::OpenRound);
         }
         check(&draft.messages)?;
-        let bytes = draft.messages.iter().map(Message::weight).sum::<usize>();
+        let bytes = draft.messages.iter().map(|message| message.weight()).sum::<usize>();
         let after = bytes as u64 / 4;
         let before = self.tokens();
         if draft.kind == EpochKind::Summary && after >= before {
@@ -250,11 +250,11 @@ impl Conversation {
             let asked = draft.messages.iter().rfind(|message| message.is_plain_user());
             self.asked = asked.map(|message| message.content.to_vec()).unwrap_or_default();
         }
-        let uses = draft.messages.iter().flat_map(Message::tool_uses);
+        let uses = draft.messages.iter().flat_map(|message| message.tool_uses());
         self.ids.extend(uses.map(|(id, ..)| id.clone()));
         self.round.clear();
         self.floor = if draft.kind == EpochKind::Summary { after } else { 0 };
-        self.messages = Arc::new(draft.messages.into_iter().map(Arc::new).collect());
+        self.messages = Arc::new(draft.messages);
         (self.measured, self.unmeasured) = (0, bytes);
         self.prefix = prefix.map_or_else(|| self.prefix(), Arc::new);
         Ok(())
@@ -308,7 +308,7 @@ fn sendable(id: &ToolUseId) -> String {
 }
 
 /// Checks that a history can be sent: the rules that [`Conversation`] keeps by itself.
-pub fn check(messages: &[Message]) -> Result<(), Fault> {
+pub fn check(messages: &[Arc<Message>]) -> Result<(), Fault> {
     let mut ids = HashSet::new();
     let mut open: Vec<&ToolUseId> = Vec::new();
     for (number, message) in messages.iter().enumerate() {

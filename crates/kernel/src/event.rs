@@ -208,6 +208,14 @@ pub enum AgentEvent {
 }
 
 impl AgentEvent {
+    /// Whether it is part of a streamed text, of an agent or its child.
+    pub(crate) fn is_piece(&self) -> bool {
+        match self {
+            Self::Subagent { event, .. } => event.is_piece(),
+            event => matches!(event, Self::TextDelta { .. } | Self::ThinkingDelta { .. } | Self::ToolProgress { .. }),
+        }
+    }
+
     /// A notice without data.
     pub fn notice(source: &str, level: Level, text: impl Into<String>) -> Self {
         Self::Notice { source: source.into(), level, text: text.into(), data: Value::Null }

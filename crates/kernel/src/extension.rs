@@ -1,6 +1,6 @@
 //! Owns the seam to features: where a feature may look, append, refuse or propose.
 //! Must not know which features exist. An extension never edits history; it may propose another one
-//! after a failed call, once per prompt, which is checked like any.
+//! where a turn cannot go on ([`crate::trouble`]), which is checked like any.
 
 use std::sync::Arc;
 
@@ -31,6 +31,9 @@ pub struct Call {
     pub input: Value,
 }
 
+/// What a feature wants held while a call of the model goes on.
+pub type Permit = Box<dyn Send>;
+
 /// A feature. Every method has a default that does nothing; the loop awaits each before it goes on,
 /// for the main agent and for its children. A panic in one ends the prompt.
 #[async_trait]
@@ -53,8 +56,14 @@ pub trait Extension: Send + Sync {
         Vec::new()
     }
 
-    /// After a model call failed for good: a history with which it may be tried once more.
-    async fn on_model_error(&self, _at: At, _error: &ModelError) -> Option<Draft> {
+    /// Before every call of the model, summaries included, whose input is about so many tokens: a
+    /// permit, held until the call has ended, or why the prompt must end (with reason `budget`).
+    async fn before_call(&self, _tokens: u64) -> Result<Permit, String> {
+        Ok(Box::new(()))
+    }
+
+    /// When a turn cannot go on by itself: what may help.
+    async fn remedy(&self, _case: &Case<'_>) -> Option<Remedy> {
         None
     }
 

@@ -78,10 +78,10 @@ impl Gate {
         lock(&self.rules).clone()
     }
 
-    fn grant(&self, suggestions: &[String]) {
-        let mut rules = lock(&self.rules);
-        let granted = suggestions.iter().filter_map(|text| Rule::parse(text, Origin::Session).ok());
-        Arc::make_mut(&mut rules).allow.extend(granted);
+    /// Whether a call only reads and may happen without a question, as things are now.
+    pub(crate) fn allows_to_read(&self, scope: &Scope, tool: &dyn Tool, input: &Value) -> bool {
+        let judgement = judge(tool, input, &self.rules(), &scope.params.place);
+        judgement.effect == Effect::ReadOnly && decide(self.mode(), &judgement) == Decision::Allow
     }
 
     /// Decides on a call, and asks where the chain says so. The error is why it may not run.
@@ -111,7 +111,7 @@ impl Gate {
             name: call.name.clone(),
             input: call.input.clone(),
             reason,
-            suggestions: judgement.suggestions.clone(),
+            suggestions: judgement.suggestions.iter().map(Rule::to_string).collect(),
         };
         scope.outlet.send(request).await;
         let answer = tokio::select! {
@@ -122,7 +122,7 @@ impl Gate {
         match answer {
             Answer::Once => Ok(()),
             Answer::Always => {
-                self.grant(&judgement.suggestions);
+                Arc::make_mut(&mut lock(&self.rules)).allow.extend(judgement.suggestions);
                 Ok(())
             }
             Answer::No(None) => Err("the user said no".into()),

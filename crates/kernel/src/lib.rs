@@ -6,12 +6,12 @@
 //! environment, no vendor: everything arrives through [`QueryParams`].
 //!
 //! Read in this order: [`message`], [`conversation`], [`model`], [`permission`], [`tool`],
-//! [`extension`], [`event`], [`query`](mod@query), `answer`, `orchestrate`, [`gate`], [`outlet`],
+//! [`extension`], [`event`], [`query`](mod@query), `answer`, `orchestrate`, `early`, [`gate`], [`outlet`],
 //! then the rest.
 
 mod answer;
-pub mod compact;
 pub mod conversation;
+mod early;
 pub mod event;
 pub mod extension;
 pub mod gate;
@@ -24,11 +24,12 @@ pub mod query;
 pub mod retry;
 pub mod subagent;
 pub mod tool;
+pub mod trouble;
 
 // One vocabulary: what is public in a module is public here; the rest is known within the crate.
-use self::{answer::*, orchestrate::*};
-pub use self::{compact::*, conversation::*, event::*, extension::*, gate::*, message::*, model::*, outlet::*};
-pub use self::{permission::*, query::*, retry::*, subagent::*, tool::*};
+use self::{answer::*, early::*, orchestrate::*};
+pub use self::{conversation::*, event::*, extension::*, gate::*, message::*, model::*, outlet::*};
+pub use self::{permission::*, query::*, retry::*, subagent::*, tool::*, trouble::*};
 
 /// Locks for a moment. What the lock guards is whole even if somebody panicked while holding it.
 fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {

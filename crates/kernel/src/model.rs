@@ -73,6 +73,8 @@ pub enum StopReason {
     PauseTurn,
     /// The context window is full.
     ContextWindow,
+    /// A tool call was begun as text and not ended; it was no call.
+    HalfCall,
     /// Something newer than this code.
     Other(String),
 }
@@ -136,7 +138,8 @@ pub struct ModelError {
 }
 
 /// Failures by what helps against them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum ErrorKind {
     /// Too many requests: wait, at least this long where the server said so.
     RateLimited(Option<Duration>),

@@ -4,17 +4,14 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::{FutureExt, StreamExt, stream};
-use tokio_util::task::AbortOnDropHandle;
 
 use crate::*;
 
 /// Calls of one batch that run at the same time.
-const WIDTH: usize = 10;
-/// How long a cancelled tool may take to wind up before its task is dropped.
-const GRACE: Duration = Duration::from_secs(5);
+pub(crate) const WIDTH: usize = 10;
 
 const NOT_RUN: &str = "interrupted before it started; it was not executed";
 
@@ -23,10 +20,13 @@ pub(crate) type Added = (String, Vec<Block>);
 
 /// Runs every call of an assistant message and records each result in the conversation. Returns what
 /// extensions want appended after the results.
-pub(crate) async fn run_round(scope: &Arc<Scope>, message: &Message, at: At) -> Vec<Added> {
-    let calls = message.tool_uses().map(|(id, name, input)| {
+pub(crate) async fn run_round(scope: &Arc<Scope>, message: &Message, mut early: Early, at: At) -> Vec<Added> {
+    let calls = message.tool_uses().enumerate().map(|(place, (id, name, input))| {
         let call = Call { at, id: id.clone(), name: name.clone(), input: input.clone() };
-        (resolve(&scope.params, &call), call)
+        match resolve(&scope.params, &call) {
+            Ok(tool) => Resolved::Runs(Runnable { tool, call, running: early.take(place) }),
+            Err(fault) => Resolved::Cannot(call, fault),
+        }
     });
     let mut appended = Vec::new();
     for batch in partition(calls) {
@@ -35,8 +35,18 @@ pub(crate) async fn run_round(scope: &Arc<Scope>, message: &Message, at: At) -> 
     appended
 }
 
-/// A call, with its tool or the reason why there is none that could run.
-type Resolved = (Result<Arc<dyn Tool>, String>, Call);
+/// A call, with its tool; `running` where it began while the model still spoke.
+struct Runnable {
+    tool: Arc<dyn Tool>,
+    call: Call,
+    running: Option<Running>,
+}
+
+/// A call that has a tool, or the reason why there is none that could run.
+enum Resolved {
+    Runs(Runnable),
+    Cannot(Call, String),
+}
 
 fn resolve(params: &QueryParams, call: &Call) -> Result<Arc<dyn Tool>, String> {
     let Some(tool) = params.tools.get(&call.name) else {
@@ -54,14 +64,16 @@ fn resolve(params: &QueryParams, call: &Call) -> Result<Arc<dyn Tool>, String> {
 /// run at all disturbs no batch.
 fn partition(calls: impl Iterator<Item = Resolved>) -> Vec<Vec<Resolved>> {
     let mut batches: Vec<(bool, Vec<Resolved>)> = Vec::new();
-    for (tool, call) in calls {
-        let is_safe = |tool: &Arc<dyn Tool>| {
-            catch_unwind(AssertUnwindSafe(|| tool.is_concurrency_safe(&call.input))).unwrap_or(false)
+    for resolved in calls {
+        let safe = match &resolved {
+            Resolved::Cannot(..) => true,
+            Resolved::Runs(Runnable { tool, call, .. }) => {
+                catch_unwind(AssertUnwindSafe(|| tool.is_concurrency_safe(&call.input))).unwrap_or(false)
+            }
         };
-        let safe = tool.as_ref().map_or(true, is_safe);
         match batches.last_mut() {
-            Some((true, batch)) if safe => batch.push((tool, call)),
-            _ => batches.push((safe, vec![(tool, call)])),
+            Some((true, batch)) if safe => batch.push(resolved),
+            _ => batches.push((safe, vec![resolved])),
         }
     }
     batches.into_iter().map(|(_, batch)| batch).collect()
@@ -69,15 +81,15 @@ fn partition(calls: impl Iterator<Item = Resolved>) -> Vec<Vec<Resolved>> {
 
 async fn run_batch(scope: &Arc<Scope>, batch: Vec<Resolved>) -> Vec<Added> {
     let mut permitted = Vec::new();
-    for (tool, call) in batch {
-        match tool {
-            Ok(tool) if admit(scope, &*tool, &call).await => permitted.push((tool, call)),
-            Ok(_) => {}
-            Err(fault) => report(scope, &call, ToolOutput::error(fault), Duration::ZERO).await,
+    for resolved in batch {
+        match resolved {
+            Resolved::Runs(runnable) if admit(scope, &*runnable.tool, &runnable.call).await => permitted.push(runnable),
+            Resolved::Runs(_) => {}
+            Resolved::Cannot(call, fault) => report(scope, &call, ToolOutput::error(fault), Duration::ZERO).await,
         }
     }
     let parallel = permitted.len() > 1;
-    let runs: Vec<_> = permitted.into_iter().map(|(tool, call)| run(scope, tool, call, parallel).boxed()).collect();
+    let runs: Vec<_> = permitted.into_iter().map(|runnable| run(scope, runnable, parallel).boxed()).collect();
     stream::iter(runs).buffer_unordered(WIDTH).concat().await
 }
 
@@ -101,7 +113,8 @@ async fn admit(scope: &Scope, tool: &dyn Tool, call: &Call) -> bool {
     false
 }
 
-async fn run(scope: &Arc<Scope>, tool: Arc<dyn Tool>, call: Call, parallel: bool) -> Vec<Added> {
+async fn run(scope: &Arc<Scope>, runnable: Runnable, parallel: bool) -> Vec<Added> {
+    let Runnable { tool, call, running } = runnable;
     let Call { id, name, input, .. } = call.clone();
     let cancel = &scope.params.cancel;
     if !cancel.is_cancelled() {
@@ -112,44 +125,14 @@ async fn run(scope: &Arc<Scope>, tool: Arc<dyn Tool>, call: Call, parallel: bool
         report(scope, &call, ToolOutput::error(NOT_RUN), Duration::ZERO).await;
         return Vec::new();
     }
-    let started = Instant::now();
-    let output = execute(scope, &call, tool).await;
-    let took = started.elapsed();
+    let start = || Running::start(scope, tool, &call.input, Arc::new(call.id.clone().into()));
+    let (output, took) = running.unwrap_or_else(start).finish(scope, &call).await;
     let mut added = Vec::new();
     for extension in scope.params.extensions.iter() {
         added.push((extension.name().to_owned(), extension.after_tool(&call, &output).await));
     }
     report(scope, &call, output, took).await;
     added
-}
-
-/// Runs the tool in a task of its own, so that a panic, or a tool that will not end when it is told
-/// to, costs one result and nothing else.
-async fn execute(scope: &Arc<Scope>, call: &Call, tool: Arc<dyn Tool>) -> ToolOutput {
-    let context = ToolContext {
-        id: call.id.clone(),
-        cancel: scope.params.cancel.child_token(),
-        place: scope.params.place.clone(),
-        scope: Some(scope.clone()),
-    };
-    let input = call.input.clone();
-    let mut task = AbortOnDropHandle::new(tokio::spawn(async move { tool.call(input, &context).await }));
-    let ended = tokio::select! {
-        ended = &mut task => Some(ended),
-        () = scope.params.cancel.cancelled() => {
-            // A child has less time than its parent, so that its end is still heard.
-            let grace = GRACE / (scope.depth + 1);
-            tokio::time::timeout(grace, &mut task).await.ok()
-        }
-    };
-    match ended {
-        Some(Ok(output)) => output,
-        Some(Err(fault)) => match fault.try_into_panic() {
-            Ok(panic) => ToolOutput::error(format!("{} panicked: {}", call.name, panic_text(&*panic))),
-            Err(_) => ToolOutput::error("interrupted"),
-        },
-        None => ToolOutput::error("interrupted; the tool did not end by itself"),
-    }
 }
 
 async fn report(scope: &Scope, call: &Call, output: ToolOutput, took: Duration) {

@@ -62,29 +62,6 @@ pub struct Rule {
     pub origin: Origin,
 }
 
-impl Rule {
-    /// Reads `Tool` or `Tool(pattern)`.
-    pub fn parse(text: &str, origin: Origin) -> Result<Self, String> {
-        let text = text.trim();
-        let fault = |what: &str| format!("bad permission rule `{text}`: {what}; write `Tool` or `Tool(pattern)`");
-        let (tool, pattern) = match text.split_once('(') {
-            None => (text, None),
-            Some((tool, rest)) => {
-                let pattern = rest.strip_suffix(')').ok_or_else(|| fault("the closing `)` is missing"))?;
-                (tool, Some(pattern.trim()).filter(|pattern| !matches!(*pattern, "" | "*")))
-            }
-        };
-        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '*');
-        if tool.is_empty() || !tool.chars().all(is_name) {
-            return Err(fault("no tool name"));
-        }
-        if tool.contains('*') && pattern.is_some() {
-            return Err(fault("a name with `*` speaks for whole tools and takes no pattern"));
-        }
-        Ok(Self { tool: tool.to_owned(), pattern: pattern.map(str::to_owned), origin })
-    }
-}
-
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.pattern {
@@ -166,8 +143,8 @@ pub struct Judgement {
     pub effect: Effect,
     /// Why it has that effect, in words a person understands.
     pub reason: String,
-    /// The exact rules that would cover the call; shown, and saved by *always*.
-    pub suggestions: Vec<String>,
+    /// The exact rules that would cover the call; shown, and granted by *always*.
+    pub suggestions: Vec<Rule>,
 }
 
 impl Judgement {
@@ -238,39 +215,25 @@ pub fn decide(mode: Mode, judgement: &Judgement) -> Decision {
 mod tests {
     use super::*;
 
-    fn rule(text: &str, origin: Origin) -> Rule {
-        Rule::parse(text, origin).unwrap()
-    }
-
-    #[test]
-    fn rules_read_as_they_print() {
-        for (text, printed) in [
-            ("Read", "Read"),
-            ("Bash(rm -rf *)", "Bash(rm -rf *)"),
-            ("Bash(*)", "Bash"),
-            ("Bash()", "Bash"),
-            (" Bash(echo (x)) ", "Bash(echo (x))"),
-            ("mcp__a__*", "mcp__a__*"),
-        ] {
-            assert_eq!(rule(text, Origin::User).to_string(), printed);
-        }
-        for text in ["", "(x)", "Bash(x", "Ba sh(x)"] {
-            assert!(Rule::parse(text, Origin::User).is_err(), "{text}");
-        }
+    fn rule(tool: &str, pattern: Option<&str>, origin: Origin) -> Rule {
+        Rule { tool: tool.into(), pattern: pattern.map(Into::into), origin }
     }
 
     /// Each line: what is found, and what the four modes make of it.
     #[test]
     fn the_chain_in_order() {
         let base = Judgement { reason: "it writes".into(), ..Judgement::unjudged() };
-        let deny = Some(rule("Bash(rm *)", Origin::User));
+        let deny = Some(rule("Bash", Some("rm *"), Origin::User));
         let read = Judgement { effect: Effect::ReadOnly, ..base.clone() };
         let edit = Judgement { effect: Effect::EditsWorkspace, ..base.clone() };
         let table = [
             (Judgement { deny, covered: true, ..read.clone() }, "deny deny deny deny"),
             (Judgement { covered: true, ..base.clone() }, "allow allow deny allow"),
             (Judgement { uncertain: Some("x".into()), ..read.clone() }, "ask ask ask ask"),
-            (Judgement { ask: Some(rule("Bash", Origin::User)), covered: true, ..base.clone() }, "ask ask deny ask"),
+            (
+                Judgement { ask: Some(rule("Bash", None, Origin::User)), covered: true, ..base.clone() },
+                "ask ask deny ask",
+            ),
             (Judgement { guarded: Some(".git".into()), covered: true, ..edit.clone() }, "ask ask deny allow"),
             (Judgement { guarded: Some("~/.ssh".into()), ..read.clone() }, "ask ask ask allow"),
             (read, "allow allow allow allow"),
@@ -293,12 +256,12 @@ mod tests {
     #[test]
     fn whole_tool_rules_need_no_help_from_the_tool() {
         let rules = Rules {
-            allow: vec![rule("Bash", Origin::Flag)],
-            ask: vec![rule("Bash(x)", Origin::User)],
-            deny: vec![rule("Bash", Origin::BuiltIn)],
+            allow: vec![rule("Bash", None, Origin::Flag)],
+            ask: vec![rule("Bash", Some("x"), Origin::User)],
+            deny: vec![rule("Bash", None, Origin::BuiltIn)],
         };
         let judgement = Judgement::unjudged().with_whole_tool_rules("Bash", &rules);
-        assert_eq!(judgement.deny, Some(rule("Bash", Origin::BuiltIn)));
+        assert_eq!(judgement.deny, Some(rule("Bash", None, Origin::BuiltIn)));
         assert_eq!((judgement.ask, judgement.covered), (None, true));
         assert!(rules.removes("Bash") && !rules.removes("Read"));
     }

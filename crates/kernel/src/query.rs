@@ -8,21 +8,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::*;
-
-/// What a model is told once that thought and then stopped.
-const NUDGE: &str = "Your last message had no answer in it. Go on.";
-
-/// Bounds of one prompt.
-#[derive(Debug, Clone, Default)]
-pub struct Limits {
-    /// Model calls; `None` is no bound.
-    pub max_turns: Option<u32>,
-    /// When history is summarised.
-    pub compact: CompactPolicy,
-}
 
 /// Tokens of a session, added to by every agent in it.
 #[derive(Debug, Clone, Default)]
@@ -60,10 +49,12 @@ pub struct QueryParams {
     pub extensions: Extensions,
     /// Where it all happens.
     pub place: Arc<Place>,
-    /// Bounds.
-    pub limits: Limits,
+    /// Model calls that the prompt may make; `None` is no bound.
+    pub max_turns: Option<u32>,
     /// Tokens of the session.
     pub meter: Meter,
+    /// Further attempts of this prompt, its subagents included.
+    pub retries: RetryBudget,
     /// Interrupts the prompt.
     pub cancel: CancellationToken,
     /// What this agent is.
@@ -117,10 +108,12 @@ pub fn query(params: QueryParams) -> EventStream {
 /// Summarises the history now, whatever its size. The stream ends with `terminal`.
 pub fn compact_now(params: QueryParams) -> EventStream {
     drive(params, |scope| async move {
-        match compact::compact(&scope, "manual").await {
-            Ok(()) => Outcome::of(TerminalReason::Completed),
-            Err(Some(fault)) => fail(&scope, "compact", fault, TerminalReason::Error).await,
-            Err(None) => Outcome::of(TerminalReason::Aborted),
+        let at = At { depth: scope.depth, turn: 1 };
+        let mut progress = Progress::default();
+        match help(&scope, at, Trouble::Asked, &mut progress, &mut None).await {
+            Some(_) => Outcome::of(TerminalReason::Completed),
+            None if scope.params.cancel.is_cancelled() => Outcome::of(TerminalReason::Aborted),
+            None => Outcome::of(TerminalReason::Error),
         }
     })
 }
@@ -155,16 +148,30 @@ where
     stream
 }
 
-async fn fail(scope: &Scope, source: &str, text: String, reason: TerminalReason) -> Outcome {
-    scope.outlet.send(AgentEvent::notice(source, Level::Error, text.clone())).await;
-    Outcome { error: Some(text), ..Outcome::of(reason) }
+async fn fail(scope: &Scope, source: &str, text: &str, data: Value, reason: TerminalReason) -> Outcome {
+    let notice = AgentEvent::Notice { source: source.into(), level: Level::Error, text: text.into(), data };
+    scope.outlet.send(notice).await;
+    Outcome { error: Some(text.into()), ..Outcome::of(reason) }
 }
 
-/// What may still happen within a prompt, each once.
-struct Chances {
-    compact: bool,
-    recover: bool,
-    nudge: bool,
+/// The same for a call of the model; programs are told what kind of failure it is.
+async fn failed(scope: &Scope, error: &ModelError) -> Outcome {
+    let kind: &str = error.kind.into();
+    let data = json!({"kind": kind, "transient": error.kind.is_transient()});
+    let refused = error.kind == ErrorKind::Refused;
+    let reason = if refused { TerminalReason::Refused } else { TerminalReason::Error };
+    fail(scope, "model", &error.to_string(), data, reason).await
+}
+
+/// What a prompt remembers from turn to turn.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// Names of the remedies that it has had.
+    pub(crate) tried: Vec<&'static str>,
+    /// How long an answer may be, where that was changed.
+    pub(crate) longer: Option<u32>,
+    /// The last words.
+    words: String,
 }
 
 /// The loop: the same for the main agent and for its children.
@@ -176,23 +183,22 @@ pub(crate) async fn run(scope: &Arc<Scope>) -> Outcome {
     let said = conversation.lock().push_user(prompt.clone());
     match said {
         Ok(message) => scope.outlet.send(AgentEvent::User { message, origin: origin.clone() }).await,
-        Err(fault) => return fail(scope, "prompt", fault.to_string(), TerminalReason::Error).await,
+        Err(fault) => return fail(scope, "prompt", &fault.to_string(), Value::Null, TerminalReason::Error).await,
     }
-    let mut chances = Chances { compact: true, recover: true, nudge: true };
-    let mut text = String::new();
+    let mut progress = Progress::default();
     let mut turns = 0;
     loop {
         turns += 1;
-        match turn(scope, At { depth: scope.depth, turn: turns }, &mut chances, &mut text).await {
+        match turn(scope, At { depth: scope.depth, turn: turns }, &mut progress).await {
             Step::GoOn => {}
             Step::Again => turns -= 1,
-            Step::End(outcome) => return Outcome { text, turns, ..outcome },
+            Step::End(outcome) => return Outcome { text: progress.words, turns, ..outcome },
         }
     }
 }
 
 /// What follows a turn.
-enum Step {
+pub(crate) enum Step {
     /// The next turn.
     GoOn,
     /// The same turn, with another history.
@@ -208,67 +214,78 @@ impl Step {
 }
 
 /// One turn: a call of the model, and the round of tools that it asks for.
-async fn turn(scope: &Arc<Scope>, at: At, chances: &mut Chances, words: &mut String) -> Step {
+async fn turn(scope: &Arc<Scope>, at: At, progress: &mut Progress) -> Step {
     let params = &scope.params;
-    let last = params.limits.max_turns.is_some_and(|limit| at.turn >= limit);
+    let last = params.max_turns.is_some_and(|limit| at.turn >= limit);
     for extension in params.extensions.iter() {
         let blocks = extension.before_model(at).await;
         append(scope, vec![(extension.name().to_owned(), blocks)]).await;
     }
-    if chances.compact && compact::is_due(params) {
-        chances.compact = compact_or_say(scope).await;
-    }
+    help(scope, at, Trouble::Before, progress, &mut None).await;
     if params.cancel.is_cancelled() {
         return Step::end(TerminalReason::Aborted);
     }
     scope.outlet.send(AgentEvent::TurnStart { turn: at.turn }).await;
-    let (blocks, stop, usage) = match call_model(scope, request(params), Audience::Consumer).await {
-        Answered::Whole { blocks, stop, usage } => (blocks, stop, usage),
+    let reply = match call_model(scope, request(params, progress.longer), Audience::Consumer).await {
+        Answered::Whole(reply) => reply,
         Answered::Aborted { text } => {
             // The text that was shown stays; what the answer wanted to run does not.
             keep(scope, vec![Block::text(text)], Usage::default()).await;
             return Step::end(TerminalReason::Aborted);
         }
-        Answered::Failed(error) => {
-            if std::mem::take(&mut chances.recover) && recover(scope, at, &error).await {
-                return Step::Again;
+        Answered::Stopped(why) => {
+            return Step::End(fail(scope, "budget", &why, Value::Null, TerminalReason::Budget).await);
+        }
+        Answered::Failed { error, text } => {
+            if let Some(step) = help(scope, at, Trouble::Failed(&error), progress, &mut None).await {
+                return step;
             }
-            let refused = error.kind == ErrorKind::Refused;
-            let reason = if refused { TerminalReason::Refused } else { TerminalReason::Error };
-            return Step::End(fail(scope, "model", error.to_string(), reason).await);
+            if error.kind != ErrorKind::Refused {
+                keep(scope, vec![Block::text(text)], Usage::default()).await;
+            }
+            return match params.cancel.is_cancelled() {
+                true => Step::end(TerminalReason::Aborted),
+                false => Step::End(failed(scope, &error).await),
+            };
         }
     };
-    let Some(message) = keep(scope, blocks, usage).await else {
-        let text = "the model sent an empty answer";
-        scope.outlet.send(AgentEvent::notice("model", Level::Warning, text)).await;
-        return go_on(scope, at, &stop, last).await;
-    };
-    *words = message.text();
-    if message.tool_uses().next().is_some() {
-        let added = run_round(scope, &message, at).await;
-        append(scope, added).await;
-        if params.cancel.is_cancelled() || last {
-            // Unless a feature added something, the round stays open: the next prompt joins its results.
-            let aborted = params.cancel.is_cancelled();
-            return Step::end(if aborted { TerminalReason::Aborted } else { TerminalReason::MaxTurns });
+    let (stop, unfinished) = (reply.stop.clone(), reply.is_unfinished());
+    let mut reply = Some(reply);
+    if unfinished && !last {
+        let helped = help(scope, at, Trouble::Unfinished(&stop), progress, &mut reply).await;
+        if let Some(step) = helped {
+            return step;
         }
-        params.conversation.lock().close_round();
-        return Step::GoOn;
     }
-    let paused = stop == StopReason::PauseTurn;
-    if paused && last {
-        return Step::end(TerminalReason::MaxTurns);
+    let Some(Reply { blocks, usage, early, .. }) = reply else {
+        let text = "the answer was not whole, and nothing helped";
+        return Step::End(fail(scope, "model", text, Value::Null, TerminalReason::Error).await);
+    };
+    if let Some(message) = keep(scope, blocks, usage).await {
+        if !message.text().trim().is_empty() {
+            progress.words = message.text();
+        }
+        if message.tool_uses().next().is_some() {
+            let added = run_round(scope, &message, early, at).await;
+            append(scope, added).await;
+            if params.cancel.is_cancelled() || last {
+                // Unless a feature added something, the round stays open: the next prompt joins its results.
+                let aborted = params.cancel.is_cancelled();
+                return Step::end(if aborted { TerminalReason::Aborted } else { TerminalReason::MaxTurns });
+            }
+            params.conversation.lock().close_round();
+            return Step::GoOn;
+        }
     }
-    let only_thought = message.content.iter().all(|block| matches!(block, Block::Thinking { .. }));
-    if only_thought && !last && std::mem::take(&mut chances.nudge) {
-        append(scope, vec![("loop".into(), vec![Block::text(NUDGE)])]).await;
-        return Step::GoOn;
+    match stop == StopReason::PauseTurn {
+        true if last => Step::end(TerminalReason::MaxTurns),
+        true => Step::GoOn,
+        false => go_on(scope, at, &stop, unfinished, last).await,
     }
-    if paused { Step::GoOn } else { go_on(scope, at, &stop, last).await }
 }
 
 /// Puts an answer into the conversation, says so, and counts it where it was not counted before.
-async fn keep(scope: &Scope, blocks: Vec<Block>, usage: Usage) -> Option<Arc<Message>> {
+pub(crate) async fn keep(scope: &Scope, blocks: Vec<Block>, usage: Usage) -> Option<Arc<Message>> {
     let kept = {
         let mut conversation = scope.params.conversation.lock();
         let kept = conversation.push_assistant(blocks);
@@ -290,7 +307,7 @@ pub(crate) async fn count(scope: &Scope, usage: Usage) {
 }
 
 /// Appends what features add, in one message, and says for each what it was.
-async fn append(scope: &Scope, mut added: Vec<Added>) {
+pub(crate) async fn append(scope: &Scope, mut added: Vec<Added>) {
     added.iter_mut().for_each(|(_, blocks)| blocks.retain(|block| block.may_be_said_by(Role::User)));
     let blocks = added.iter().flat_map(|(_, blocks)| blocks).cloned().collect();
     scope.params.conversation.lock().append(blocks);
@@ -300,44 +317,27 @@ async fn append(scope: &Scope, mut added: Vec<Added>) {
     }
 }
 
-/// Summarises the history. A failure is said; whether it may be tried again in this prompt.
-async fn compact_or_say(scope: &Scope) -> bool {
-    let params = &scope.params;
-    let (level, text) = match compact::compact(scope, "auto").await {
-        Ok(()) if compact::threshold(params) >= params.conversation.lock().tokens() => return true,
-        Ok(()) => (Level::Warning, "the summary is still over the threshold".to_owned()),
-        Err(Some(fault)) => (Level::Error, fault),
-        Err(None) => return false,
-    };
-    scope.outlet.send(AgentEvent::notice("compact", level, text)).await;
-    false
-}
-
-/// Lets the features propose a history with which a failed call may succeed.
-async fn recover(scope: &Scope, at: At, error: &ModelError) -> bool {
-    for extension in scope.params.extensions.iter() {
-        let Some(draft) = extension.on_model_error(at, error).await else { continue };
-        return compact::open_epoch(scope, draft, extension.name()).await.is_ok();
-    }
-    false
-}
-
 /// The model is done. Asks the features whether the loop shall go on all the same.
-async fn go_on(scope: &Scope, at: At, stop: &StopReason, last: bool) -> Step {
+async fn go_on(scope: &Scope, at: At, stop: &StopReason, unfinished: bool, last: bool) -> Step {
     for extension in scope.params.extensions.iter().filter(|_| !last) {
         if let Some(text) = extension.before_stop(at).await.filter(|text| !text.trim().is_empty()) {
             append(scope, vec![(extension.name().to_owned(), vec![Block::text(text)])]).await;
             return Step::GoOn;
         }
     }
-    let cut = match stop {
-        StopReason::MaxTokens => Some("the answer was cut at the output limit"),
-        StopReason::ContextWindow => Some("the answer was cut: the context window is full"),
+    let text = match stop {
+        StopReason::MaxTokens => "the answer was cut at the output limit",
+        StopReason::ContextWindow => "the answer was cut: the context window is full",
+        StopReason::HalfCall => {
+            let text = "the model wrote half a tool call as text and stopped; nothing of it was run";
+            return Step::End(fail(scope, "model", text, Value::Null, TerminalReason::Error).await);
+        }
+        _ if unfinished => "the model ended without an answer",
         // A refusal came as an error.
-        StopReason::EndTurn | StopReason::PauseTurn | StopReason::Refusal(_) | StopReason::Other(_) => None,
+        StopReason::EndTurn | StopReason::PauseTurn | StopReason::Refusal(_) | StopReason::Other(_) => {
+            return Step::end(TerminalReason::Completed);
+        }
     };
-    if let Some(text) = cut {
-        scope.outlet.send(AgentEvent::notice("model", Level::Warning, text)).await;
-    }
+    scope.outlet.send(AgentEvent::notice("model", Level::Warning, text)).await;
     Step::end(TerminalReason::Completed)
 }

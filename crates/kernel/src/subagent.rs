@@ -24,7 +24,8 @@ impl ToolContext {
     /// Runs a child agent to its end. Its events go up, wrapped, under this call's id.
     /// Errors when agents would nest too deep, or where no agent called the tool.
     pub async fn subagent(&self, spec: SubagentSpec) -> Result<Outcome, String> {
-        let caller = self.scope.as_ref().ok_or("no agent called this tool")?;
+        let (caller, _) = self.caller.as_ref().ok_or("no agent called this tool")?;
+        let id = self.id().ok_or("an agent is no tool that starts early")?;
         if caller.depth >= MAX_DEPTH {
             return Err(format!("agents may not nest deeper than {MAX_DEPTH}"));
         }
@@ -46,7 +47,7 @@ impl ToolContext {
             origin: "agent".into(),
             ..parent.clone()
         };
-        let outlet = caller.outlet.child(&self.id.0);
+        let outlet = caller.outlet.child(&id.0);
         let scope = Arc::new(Scope { params, outlet, depth: caller.depth + 1 });
         let outcome = run(&scope).await;
         scope.outlet.send(outcome.terminal(None)).await;

@@ -43,6 +43,12 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether this call may begin while the model still speaks, and be dropped if the answer fails:
+    /// it leaves no trace and costs next to nothing.
+    fn may_start_early(&self, _input: &Value) -> bool {
+        false
+    }
+
     /// What bears on the question whether this call may happen. Rules for the whole tool (`Name`
     /// without a pattern) are added by the kernel.
     fn judge(&self, _input: &Value, rules: &Rules, _place: &Place) -> Judgement {
@@ -121,27 +127,31 @@ impl ToolOutput {
 
 /// What a running call may use. Nothing else reaches a tool.
 pub struct ToolContext {
-    /// The call's id.
-    pub id: ToolUseId,
     /// Fires when the call must end.
     pub cancel: CancellationToken,
     /// Where paths are relative to, and what the workspace is.
     pub place: Arc<Place>,
-    /// The agent that calls; none in a tool's own tests.
-    pub(crate) scope: Option<Arc<Scope>>,
+    /// The agent that calls and where progress goes; none in a tool's own tests.
+    pub(crate) caller: Option<(Arc<Scope>, Voice)>,
 }
 
 impl ToolContext {
-    /// Shows output while the call runs. Never waits; under pressure the oldest of it is dropped.
+    /// The call's id. `None` in a tool's own tests, and of a call that began early until it is said.
+    pub fn id(&self) -> Option<&ToolUseId> {
+        self.caller.as_ref()?.1.get()
+    }
+
+    /// Shows output while the call runs. Never waits; under pressure the oldest of it is dropped, and of a
+    /// call that began early what came before its `tool_start`.
     pub fn progress(&self, text: &str) {
-        if let Some(scope) = &self.scope {
-            scope.outlet.stream(Piece::Progress(self.id.clone()), text.to_owned());
+        if let (Some((scope, _)), Some(id)) = (&self.caller, self.id()) {
+            scope.outlet.stream(AgentEvent::ToolProgress { id: id.clone(), text: text.to_owned() });
         }
     }
 
     /// A context for a tool's own tests: no events, no subagents that could run.
     pub fn detached(place: Place, cancel: CancellationToken) -> Self {
-        Self { id: ToolUseId("test".into()), scope: None, place: Arc::new(place), cancel }
+        Self { caller: None, place: Arc::new(place), cancel }
     }
 }
 

@@ -13,6 +13,8 @@ mod compaction;
 mod conversation;
 #[path = "kernel/crew.rs"]
 mod crew;
+#[path = "kernel/early.rs"]
+mod early;
 #[path = "kernel/events.rs"]
 mod events;
 #[path = "kernel/failures.rs"]
@@ -29,6 +31,8 @@ mod permissions;
 mod pressure;
 #[path = "kernel/properties.rs"]
 mod properties;
+#[path = "kernel/remedies.rs"]
+mod remedies;
 #[path = "kernel/script.rs"]
 mod script;
 #[path = "kernel/stage.rs"]

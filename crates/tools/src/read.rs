@@ -44,6 +44,10 @@ impl TypedTool for Read {
         true
     }
 
+    fn may_start_early(&self, _input: &Input) -> bool {
+        true
+    }
+
     fn judge(&self, input: &Input, rules: &Rules, place: &Place) -> Judgement {
         judge_file(Access::Read, &input.file_path, rules, place)
     }

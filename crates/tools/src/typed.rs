@@ -31,6 +31,12 @@ pub trait TypedTool: Send + Sync + 'static {
         false
     }
 
+    /// Whether this call may begin while the model still speaks; see [`Tool::may_start_early`].
+    fn may_start_early(&self, input: &Self::Input) -> bool {
+        let _ = input;
+        false
+    }
+
     /// What bears on whether this call may happen.
     fn judge(&self, input: &Self::Input, rules: &Rules, place: &Place) -> Judgement {
         let _ = (input, place);
@@ -72,6 +78,10 @@ impl<T: TypedTool> Tool for Typed<T> {
 
     fn is_concurrency_safe(&self, input: &Value) -> bool {
         parse(input).is_ok_and(|input| self.0.is_concurrency_safe(&input))
+    }
+
+    fn may_start_early(&self, input: &Value) -> bool {
+        parse(input).is_ok_and(|input| self.0.may_start_early(&input))
     }
 
     fn judge(&self, input: &Value, rules: &Rules, place: &Place) -> Judgement {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use kernel::ToolContext;
@@ -55,10 +56,11 @@ impl Log {
 /// - `write` is not safe beside others and may do anything; `secret` is denied by a rule of its own
 /// - `boom`, `boom_judge`, `boom_check`, `boom_safe` panic in the place they are named after
 /// - `agent` runs a child: `prompt` (numbered where it ends in `#`), `read_only`
-pub const PARTS: [&str; 14] = [
+pub const PARTS: [&str; 15] = [
     "echo",
     "rich",
     "silent",
+    "look",
     "slow",
     "deaf",
     "chatty",
@@ -124,24 +126,31 @@ impl Tool for Player {
         }
     }
 
+    fn may_start_early(&self, _input: &Value) -> bool {
+        self.name == "look" || self.name == "write"
+    }
+
     fn judge(&self, _input: &Value, _rules: &Rules, _place: &Place) -> Judgement {
         if self.name == "boom_judge" {
             break_down("cannot judge");
         }
         let read_only = Judgement { effect: Effect::ReadOnly, reason: "it only reads".into(), ..Judgement::unjudged() };
         match self.name {
-            "write" => {
-                Judgement { reason: "it writes".into(), suggestions: vec!["write".into()], ..Judgement::unjudged() }
-            }
-            "secret" => Judgement { deny: Some(Rule::parse("secret(*.key)", Origin::User).unwrap()), ..read_only },
+            "write" => Judgement {
+                reason: "it writes".into(),
+                suggestions: vec![rule("write", Origin::Session)],
+                ..Judgement::unjudged()
+            },
+            "secret" => Judgement { deny: Some(rule("secret(*.key)", Origin::User)), ..read_only },
             _ => read_only,
         }
     }
 
     async fn call(&self, input: Value, context: &ToolContext) -> ToolOutput {
-        self.log.add(format!("begin {}", context.id));
+        let id = || context.id().map_or("early".to_owned(), ToString::to_string);
+        self.log.add(format!("begin {}", id()));
         let output = self.act(&input, context).await;
-        self.log.add(format!("end {}", context.id));
+        self.log.add(format!("end {}", id()));
         output
     }
 }
@@ -156,6 +165,13 @@ impl Player {
                 detail: json!({"count": 1}),
             },
             "silent" => ToolOutput::ok(""),
+            // Takes as many milliseconds as it is told to.
+            "look" => {
+                let pause = Duration::from_millis(input["ms"].as_u64().unwrap_or(0));
+                tokio::time::sleep(pause).await;
+                context.progress("looked");
+                ToolOutput::ok(word("text"))
+            }
             "slow" => {
                 let gate = word("gate");
                 self.signals.raise(&format!("begun:{gate}"));
@@ -217,4 +233,11 @@ impl Drop for LastWord<'_> {
     fn drop(&mut self) {
         self.0.progress("last word");
     }
+}
+
+/// A rule as it is written.
+pub fn rule(text: &str, origin: Origin) -> Rule {
+    let (tool, pattern) = text.split_once('(').unwrap_or((text, ")"));
+    let pattern = pattern.strip_suffix(')').filter(|pattern| !pattern.is_empty());
+    Rule { tool: tool.into(), pattern: pattern.map(str::to_owned), origin }
 }

@@ -30,7 +30,7 @@ fn a_child_has_its_own_conversation_and_its_events_pass_up() {
             turn_start 1
             assistant call a agent {"prompt":"count"}
             tool_start a agent {"prompt":"count"} →
-            a> init bypassPermissions of 14
+            a> init bypassPermissions of 15
             a> user agent: "count"
             a> turn_start 1
             a> assistant call a echo {"text":"3"}
@@ -130,7 +130,7 @@ fn a_child_that_only_reads_is_denied_the_rest_in_every_mode_and_never_asks() {
 #[test]
 fn what_would_be_asked_of_a_reading_child_is_denied() {
     act(async {
-        let ask = kernel::Rule::parse("echo", kernel::Origin::User).unwrap();
+        let ask = crate::cast::rule("echo", kernel::Origin::User);
         let stage = Stage::with_gate(
             "call a agent {\"prompt\":\"look\",\"read_only\":true}\n\ncall b echo\n\ntext looked\n\ntext done",
             Mode::BypassPermissions,
@@ -198,10 +198,10 @@ fn a_child_that_fails_returns_why_and_the_parent_goes_on() {
         expect(
             &stage.play("go").await[4..],
             r#"
-            a> init bypassPermissions of 14
+            a> init bypassPermissions of 15
             a> user agent: "fail"
             a> turn_start 1
-            a> notice model error "the key is wrong"
+            a> notice model error "the key is wrong" {"kind":"auth","transient":false}
             a> terminal error
             tool_result a agent error "Error after 1: the key is wrong"
             turn_start 2
@@ -282,12 +282,12 @@ fn nesting_ends_at_the_limit() {
             &stage.play("go").await[3..],
             r#"
             tool_start a agent {"prompt":"1"} →
-            a> init bypassPermissions of 14
+            a> init bypassPermissions of 15
             a> user agent: "1"
             a> turn_start 1
             a> assistant call b agent {"prompt":"2"}
             a> tool_start b agent {"prompt":"2"} →
-            a> b> init bypassPermissions of 14
+            a> b> init bypassPermissions of 15
             a> b> user agent: "2"
             a> b> turn_start 1
             a> b> assistant call c agent {"prompt":"3"}

@@ -1,7 +1,9 @@
 //! Owns compaction as a consumer and a model see it: when, with which request, what takes the place
 //! of history, and how it fails.
 
-use kernel::compact::CompactPolicy;
+use harness::context::Policy;
+use std::sync::Arc;
+
 use kernel::{Block, Conversation, Draft, EpochKind, Message, Role};
 
 use crate::crew::Feature;
@@ -102,7 +104,7 @@ fn a_summary_that_is_not_smaller_is_said_once_and_the_loop_goes_on() {
             &stage.play("next").await,
             r#"
             user person: "next"
-            notice compact error "compaction failed: the summary is not smaller than what it replaces (188 tokens, was 121)"
+            notice auto error "the history stays as it was: the summary is not smaller than what it replaces (188 tokens, was 121)"
             turn_start 1
             assistant call a echo {}
             tool_start a echo {} →
@@ -122,14 +124,14 @@ fn a_summary_that_fails_leaves_history_as_it_was() {
     act(async {
         for (summary, words_of_it) in [
             ("error auth no key", "compaction failed: no key"),
-            ("text \\s", "compaction failed: the model wrote no whole summary"),
-            ("call a echo", "compaction failed: the model wrote no whole summary"),
+            ("text \\s", "compaction failed: the model wrote no whole answer"),
+            ("call a echo", "compaction failed: the model wrote no whole answer"),
         ] {
             let stage = Stage::new("text fine\n\ntext here").threshold(100);
             stage.script.summary(summary);
             stage.play(&words(60)).await;
             let lines = stage.play("next").await;
-            assert_eq!(lines[1], format!("notice compact error \"{words_of_it}\""));
+            assert_eq!(lines[1], format!("notice auto error \"{words_of_it}\""));
             assert_eq!(lines.last().unwrap(), "terminal completed");
             assert_eq!(stage.history().len(), 4);
         }
@@ -170,7 +172,7 @@ fn a_summary_is_not_shown_and_a_cut_one_is_asked_for_again() {
         let lines = stage.play("next").await;
         let attempt = |n| format!("retry {n} \"the stream of the answer ended before the answer did\" void");
         assert_eq!(lines[1..4], [attempt(1), attempt(2), attempt(3)]);
-        assert!(lines[4].starts_with("notice compact error"), "{}", lines[4]);
+        assert!(lines[4].starts_with("notice auto error"), "{}", lines[4]);
         assert!(!lines.iter().any(|line| line.contains("half")));
     });
 }
@@ -270,7 +272,7 @@ fn compaction_by_hand() {
         expect(
             &stage.compact().await,
             r#"
-            notice compact error "nothing to compact yet"
+            notice manual error "nothing to compact yet"
             terminal error
             "#,
         );
@@ -334,7 +336,8 @@ fn compaction_by_hand_needs_no_threshold() {
 fn resumed(stage: &Stage) {
     let said = |text: String| Message::new(Role::Assistant, vec![Block::text(text)]);
     let messages =
-        vec![Message::user(words(100)), said(words(100)), Message::user("fix the second bug"), said("I will".into())];
+        [Message::user(words(100)), said(words(100)), Message::user("fix the second bug"), said("I will".into())];
+    let messages = messages.map(Arc::new).to_vec();
     stage.conversation.lock().open_epoch(Draft { kind: EpochKind::Fresh, messages }, None).unwrap();
 }
 
@@ -379,7 +382,7 @@ fn a_blank_pin_does_not_stop_compaction() {
 
 #[test]
 fn the_threshold_is_what_the_policy_says() {
-    let policy = |threshold, window, reserve| CompactPolicy { threshold, window, reserve };
+    let policy = |threshold, window, reserve| Policy { threshold, window, reserve, ..Policy::default() };
     let table = [
         (policy(None, None, 0), 1000, 30_000),
         (policy(Some(200), Some(100_000), 0), 1000, 200),

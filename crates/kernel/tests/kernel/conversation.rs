@@ -90,7 +90,7 @@ fn an_epoch_replaces_history_or_nothing() {
     let mut conversation = empty();
     conversation.push_user(vec![Block::text("a long request".repeat(10))]).unwrap();
     conversation.push_assistant(vec![call("a")]);
-    let mut open = |kind, messages| conversation.open_epoch(Draft { kind, messages }, None);
+    let mut open = |kind, messages| conversation.open_epoch(Draft { kind, messages: shared(messages) }, None);
     let short = || vec![Message::user("short")];
     assert_eq!(open(EpochKind::Summary, short()), Err(Fault::OpenRound));
     assert_eq!(open(EpochKind::Filtered, short()), Err(Fault::OpenRound));
@@ -98,10 +98,10 @@ fn an_epoch_replaces_history_or_nothing() {
     assert_eq!(open(EpochKind::Fresh, vec![Message::user(" ")]), Err(broken(0, "no message and no text may be blank")));
     conversation.close_round();
     assert_eq!(conversation.messages().len(), 3);
-    let draft = Draft { kind: EpochKind::Summary, messages: vec![Message::user("x".repeat(1000))] };
+    let draft = Draft { kind: EpochKind::Summary, messages: shared(vec![Message::user("x".repeat(1000))]) };
     assert_eq!(conversation.open_epoch(draft, None), Err(Fault::NotSmaller { before: 52, after: 250 }));
     assert_eq!(conversation.messages().len(), 3);
-    let draft = Draft { kind: EpochKind::Summary, messages: short() };
+    let draft = Draft { kind: EpochKind::Summary, messages: shared(short()) };
     conversation.open_epoch(draft, None).unwrap();
     expect(&lines(&conversation.history()), "user: \"short\"");
     assert_eq!(conversation.tokens(), 1);
@@ -153,6 +153,7 @@ fn a_history_is_checked() {
         (vec![go(), model(vec![call("a")]), user(vec![result("a"), result("a")])], Err(broken(2, PAIRS))),
     ];
     for (messages, expected) in table {
+        let messages = shared(messages);
         assert_eq!(check(&messages), expected, "{messages:?}");
         let values: Vec<Value> = messages.iter().map(|message| serde_json::to_value(message).unwrap()).collect();
         assert_eq!(fault(&values).is_none(), expected.is_ok(), "the two opinions differ: {values:?}");
@@ -168,7 +169,7 @@ fn ids_of_a_history_that_was_brought_in_are_taken() {
         Message::new(Role::Assistant, vec![call("call_0")]),
         Message::new(Role::User, vec![result("call_0")]),
     ];
-    conversation.open_epoch(Draft { kind: EpochKind::Fresh, messages }, None).unwrap();
+    conversation.open_epoch(Draft { kind: EpochKind::Fresh, messages: shared(messages) }, None).unwrap();
     conversation.push_assistant(vec![call("call_0")]);
     assert_sendable(&conversation.history());
 }
@@ -182,7 +183,7 @@ fn a_history_that_was_brought_in_has_sendable_ids() {
         Message::new(Role::Assistant, vec![call("call_x|fc_y")]),
         Message::new(Role::User, vec![result("call_x|fc_y")]),
     ];
-    let _ = conversation.open_epoch(Draft { kind: EpochKind::Fresh, messages }, None);
+    let _ = conversation.open_epoch(Draft { kind: EpochKind::Fresh, messages: shared(messages) }, None);
     assert_sendable(&conversation.history());
 }
 
@@ -347,7 +348,7 @@ fn take(conversation: &mut Conversation, step: &Step, calls: &mut Vec<(ToolUseId
         }
         Step::Epoch(kind, count) => {
             let messages = before.iter().take(*count);
-            let messages = messages.map(|m| Message::new(m.role, m.content.to_vec())).collect();
+            let messages = messages.cloned().collect();
             replaced = conversation.open_epoch(Draft { kind: *kind, messages }, None).is_ok();
             assert!(replaced || conversation.history() == before, "an error changed something");
         }
@@ -357,7 +358,7 @@ fn take(conversation: &mut Conversation, step: &Step, calls: &mut Vec<(ToolUseId
                 Message::new(Role::Assistant, vec![call("a"), call("b")]),
                 Message::new(Role::User, vec![result("a"), result("b")]),
             ];
-            let draft = Draft { kind: EpochKind::Fresh, messages };
+            let draft = Draft { kind: EpochKind::Fresh, messages: shared(messages) };
             replaced = conversation.open_epoch(draft, None).is_ok();
         }
         Step::Clear => {
@@ -401,4 +402,8 @@ proptest! {
     fn nor_does_a_careless_caller(steps in prop::collection::vec(any_step(), 0..30)) {
         run(&steps, false);
     }
+}
+
+fn shared(messages: Vec<Message>) -> Vec<std::sync::Arc<Message>> {
+    messages.into_iter().map(std::sync::Arc::new).collect()
 }

@@ -2,8 +2,7 @@
 //! whose every hook is a function.
 
 use async_trait::async_trait;
-use kernel::{AgentEvent, Block, Draft, Extension, ModelError, ToolOutput};
-use kernel::{At, Call};
+use kernel::{Act, AgentEvent, At, Block, Call, Case, Extension, Remedy, ToolOutput, Trouble};
 
 use crate::cast::{Log, Signals};
 use crate::notation;
@@ -45,7 +44,7 @@ pub struct Feature {
     pub name: &'static str,
     pub pins: Vec<String>,
     pub before_model: fn(At) -> Vec<Block>,
-    pub on_model_error: fn(At, &ModelError) -> Option<Draft>,
+    pub remedy: fn(At, Trouble<'_>) -> Option<Act>,
     pub before_tool: fn(&Call) -> Option<String>,
     pub after_tool: fn(&Call, &ToolOutput) -> Vec<Block>,
     pub before_stop: fn(At) -> Option<String>,
@@ -58,7 +57,7 @@ impl Default for Feature {
             name: "feature",
             pins: Vec::new(),
             before_model: |_| Vec::new(),
-            on_model_error: |_, _| None,
+            remedy: |_, _| None,
             before_tool: |_| None,
             after_tool: |_, _| Vec::new(),
             before_stop: |_| None,
@@ -81,8 +80,8 @@ impl Extension for Feature {
         (self.before_model)(at)
     }
 
-    async fn on_model_error(&self, at: At, error: &ModelError) -> Option<Draft> {
-        (self.on_model_error)(at, error)
+    async fn remedy(&self, case: &Case<'_>) -> Option<Remedy> {
+        (self.remedy)(case.at, case.trouble).map(|act| Remedy { name: self.name, act })
     }
 
     async fn before_tool(&self, call: &Call) -> Option<String> {

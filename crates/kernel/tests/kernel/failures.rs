@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use kernel::{Block, Draft, EpochKind, Message, Model, ModelEvents, ModelRequest, query};
+use kernel::{Act, Block, Draft, EpochKind, Message, Model, ModelEvents, ModelRequest, Trouble, query};
 
 use crate::crew::Feature;
 use crate::notation::{self, expect};
@@ -19,7 +19,7 @@ fn a_failed_call_says_why_and_the_next_prompt_works() {
             r#"
             user person: "hi"
             turn_start 1
-            notice model error "the key is wrong"
+            notice model error "the key is wrong" {"kind":"auth","transient":false}
             terminal error
             "#,
         );
@@ -118,12 +118,14 @@ fn attempts_are_used_up_and_then_it_fails() {
             text_delta "x"
             retry 3 "the server is busy" void
             text_delta "x"
-            notice model error "the server is busy"
+            assistant "x"
+            notice model error "the server is busy" {"kind":"overloaded","transient":true}
             terminal error
             "#,
         );
         assert_eq!(stage.script.sent().len(), 4);
-        expect(&stage.history(), "user: \"hi\"");
+        // What was shown last stays, so that the next prompt can go on from it.
+        expect(&stage.history(), "user: \"hi\"\nassistant: \"x\"");
     });
 }
 
@@ -138,16 +140,16 @@ fn the_tokens_of_a_void_attempt_are_counted() {
     });
 }
 
-/// Attempts are counted for each call, not for the prompt.
+/// Attempts are counted for the prompt, and a call that succeeds gives one back.
 #[test]
-fn each_call_has_its_own_attempts() {
+fn attempts_belong_to_the_prompt_and_come_back_with_success() {
     act(async {
         let stage =
             Stage::new("delta x\ncut\n\ndelta x\ncut\n\ncall a echo\n\ndelta x\ncut\n\ndelta x\ncut\n\ntext done");
         let lines = stage.play("hi").await;
         let retries: Vec<String> = lines.iter().filter(|l| l.starts_with("retry")).cloned().collect();
         let attempt = |n| format!("retry {n} \"the stream of the answer ended before the answer did\" void");
-        assert_eq!(retries, [attempt(1), attempt(2), attempt(1), attempt(2)]);
+        assert_eq!(retries, [attempt(1), attempt(2), attempt(2), attempt(3)]);
         assert_eq!(lines.last().unwrap(), "terminal completed");
     });
 }
@@ -196,14 +198,14 @@ fn a_refusal_keeps_nothing_and_counts_its_tokens() {
             &stage.play("hi").await[3..],
             r#"
             usage 7+0/3 of 7+0/3
-            notice model error "the model declined: cyber"
+            notice model error "the model declined: cyber" {"kind":"refused","transient":false}
             terminal refused
             "#,
         );
         expect(
             &stage.play("hm").await[2..],
             r#"
-            notice model error "not this"
+            notice model error "not this" {"kind":"refused","transient":false}
             terminal refused
             "#,
         );
@@ -214,19 +216,29 @@ fn a_refusal_keeps_nothing_and_counts_its_tokens() {
 }
 
 #[test]
-fn an_empty_answer_is_said_and_not_kept() {
+fn an_empty_answer_is_asked_for_once_more_and_not_kept() {
     act(async {
-        let stage = Stage::new("text \\s\nusage 5 2\n\ntext hello");
+        let stage = Stage::new("text \\s\nusage 5 2\n\ntext \\s\n\ntext hello");
         expect(
             &stage.play("hi").await[3..],
             r#"
             usage 5+0/2 of 5+0/2
-            notice model warning "the model sent an empty answer"
+            user nudge: "Your last message had no answer in it. Go on."
+            turn_start 2
+            text_delta " "
+            notice model warning "the model ended without an answer"
             terminal completed
             "#,
         );
         stage.play("again").await;
-        expect(&stage.request(2), "user: \"hi\"\nuser: \"again\"");
+        expect(
+            &stage.request(3),
+            r#"
+            user: "hi"
+            user: "Your last message had no answer in it. Go on."
+            user: "again"
+            "#,
+        );
     });
 }
 
@@ -272,9 +284,11 @@ fn a_model_that_panics_ends_the_prompt_and_not_the_session() {
 fn a_feature_may_propose_a_history_once() {
     act(async {
         let feature = Feature {
-            on_model_error: |at, error| {
+            remedy: |at, trouble| {
+                let Trouble::Failed(error) = trouble else { return None };
                 let text = format!("less, at {}.{}: {error}", at.depth, at.turn);
-                Some(Draft { kind: EpochKind::Filtered, messages: vec![Message::user(text)] })
+                let messages = vec![Arc::new(Message::user(text))];
+                Some(Act::Epoch(Draft { kind: EpochKind::Filtered, messages }))
             },
             ..Feature::default()
         };
@@ -293,7 +307,11 @@ fn a_feature_may_propose_a_history_once() {
 fn an_epoch_that_a_feature_proposed_is_an_event() {
     act(async {
         let feature = Feature {
-            on_model_error: |_, _| Some(Draft { kind: EpochKind::Filtered, messages: vec![Message::user("less")] }),
+            remedy: |_, trouble| {
+                let messages = vec![Arc::new(Message::user("less"))];
+                matches!(trouble, Trouble::Failed(_))
+                    .then_some(Act::Epoch(Draft { kind: EpochKind::Filtered, messages }))
+            },
             ..Feature::default()
         };
         let stage = Stage::new("error overflow\n\ntext hello").with(feature);

@@ -1,12 +1,12 @@
 //! Owns the moment of permission: what is asked, what an answer does, what nobody can answer.
 
-use kernel::{Answer, Gate, Judgement, Mode, Origin, Rule, Rules};
+use kernel::{Answer, Gate, Judgement, Mode, Origin, Rules};
 
 use crate::notation::{self, expect};
 use crate::stage::{Stage, act};
 
 fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
-    let parse = |list: &[&str]| list.iter().map(|text| Rule::parse(text, Origin::User).unwrap()).collect::<Vec<_>>();
+    let parse = |list: &[&str]| list.iter().map(|text| crate::cast::rule(text, Origin::User)).collect::<Vec<_>>();
     Rules { allow: parse(allow), ask: parse(ask), deny: parse(deny) }
 }
 
@@ -54,7 +54,7 @@ fn always_spares_the_next_question() {
             tool_result b write ok "2"
             "#,
         );
-        assert_eq!(stage.gate.rules().allow, [Rule::parse("write", Origin::Session).unwrap()]);
+        assert_eq!(stage.gate.rules().allow, [crate::cast::rule("write", Origin::Session)]);
         let lines = stage.play("again").await;
         assert!(!lines.iter().any(|line| line.starts_with("permission")), "{lines:#?}");
     });
@@ -172,8 +172,8 @@ fn rules_and_modes_in_the_loop() {
 fn rules_for_the_whole_tool_take_nothing_from_what_the_tool_found() {
     let found = Judgement {
         covered: true,
-        deny: Some(Rule::parse("write(x)", Origin::User).unwrap()),
-        ask: Some(Rule::parse("write(y)", Origin::User).unwrap()),
+        deny: Some(crate::cast::rule("write(x)", Origin::User)),
+        ask: Some(crate::cast::rule("write(y)", Origin::User)),
         ..Judgement::unjudged()
     };
     assert_eq!(found.clone().with_whole_tool_rules("write", &Rules::default()), found);
@@ -245,7 +245,7 @@ fn a_tool_that_panics_while_it_judges_does_not_pass_a_deny_rule_in_bypass_mode()
 #[test]
 fn a_deny_rule_with_a_star_in_the_name_of_the_tool_works_or_is_refused() {
     act(async {
-        let Ok(rule) = Rule::parse("wri*", Origin::User) else { return };
+        let rule = crate::cast::rule("wri*", Origin::User);
         let rules = Rules { deny: vec![rule], ..Rules::default() };
         let stage = Stage::with_gate("call a write\n\ntext done", Mode::BypassPermissions, rules);
         let lines = stage.play("go").await;

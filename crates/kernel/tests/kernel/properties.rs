@@ -155,7 +155,7 @@ async fn check(course: &Course) {
     let script: Vec<String> = course.script.iter().map(|lines| lines.join("\n")).collect();
     let mut stage = Stage::asking(&script.join("\n\n"), &course.answers);
     stage.gate.set_mode(course.mode);
-    stage.limits.max_turns = course.max_turns;
+    stage.max_turns = course.max_turns;
     if let Some(tokens) = course.threshold {
         stage = stage.threshold(tokens);
     }
@@ -182,7 +182,7 @@ async fn check(course: &Course) {
 
     stage.script.clear();
     stage.script.add("text again");
-    stage.limits.max_turns = None;
+    stage.max_turns = None;
     let lines = stage.play("go on").await;
     assert_eq!(lines.last().unwrap(), "terminal completed", "{lines:#?}");
     assert_sendable(&stage.conversation.lock().history());

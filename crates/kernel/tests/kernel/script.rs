@@ -13,6 +13,7 @@
 //! error rate_limited        the call fails; also overloaded, transport, stalled, auth, overflow,
 //!                           invalid, refused
 //! cut                       the stream ends early
+//! pause 500                 nothing comes for so many milliseconds
 //! stall                     nothing more comes until the call is cancelled
 //! panic                     the model itself breaks
 //! ```
@@ -50,6 +51,7 @@ pub struct Sent {
 pub struct Script {
     calls: Mutex<VecDeque<Vec<String>>>,
     summary: Mutex<Vec<String>>,
+    summary_again: Mutex<Option<Vec<String>>>,
     sent: Mutex<Vec<Sent>>,
     log: Mutex<Option<Log>>,
 }
@@ -69,6 +71,11 @@ impl Script {
     /// How each request for a summary is answered.
     pub fn summary(&self, text: &str) {
         *self.summary.lock().unwrap() = blocks(text).pop().unwrap();
+    }
+
+    /// How requests for a summary are answered after the first.
+    pub fn summary_again(&self, text: &str) {
+        *self.summary_again.lock().unwrap() = blocks(text).pop();
     }
 
     /// Every request so far, in order.
@@ -113,7 +120,13 @@ impl Model for Script {
         self.sent.lock().unwrap().push(sent);
         let number = self.sent.lock().unwrap().len();
         let lines = match request.extra {
-            Some(_) => Some(self.summary.lock().unwrap().clone()),
+            Some(_) => {
+                let again = self.summary_again.lock().unwrap().take();
+                let mut summary = self.summary.lock().unwrap();
+                let lines = summary.clone();
+                *summary = again.unwrap_or(lines.clone());
+                Some(lines)
+            }
             None => self.calls.lock().unwrap().pop_front(),
         };
         let lines = lines.unwrap_or_else(|| vec!["error invalid the script has ended".into()]);
@@ -130,7 +143,11 @@ impl Model for Script {
                 let cancel = cancel.clone();
                 async move {
                     match step {
-                        Step::Say(event) => Some(event),
+                        Step::Say(event) => Some(Some(event)),
+                        Step::Pause(time) => {
+                            tokio::time::sleep(time).await;
+                            Some(None)
+                        }
                         Step::Stall => {
                             cancel.cancelled().await;
                             None
@@ -139,7 +156,7 @@ impl Model for Script {
                 }
             })
             .take_while(|step| std::future::ready(step.is_some()))
-            .filter_map(std::future::ready)
+            .filter_map(|step| std::future::ready(step.flatten()))
             .boxed()
     }
 }
@@ -158,6 +175,7 @@ fn record(request: &ModelRequest) -> Sent {
 }
 
 enum Step {
+    Pause(Duration),
     Say(Result<ModelEvent, ModelError>),
     Stall,
 }
@@ -210,6 +228,7 @@ fn steps(lines: &[String]) -> Vec<Step> {
                 return steps;
             }
             "cut" => return steps,
+            "pause" => steps.push(Step::Pause(Duration::from_millis(rest.parse().unwrap()))),
             "stall" => {
                 steps.push(Step::Stall);
                 return steps;
@@ -253,6 +272,7 @@ fn stop(text: &str) -> StopReason {
         "refusal" => StopReason::Refusal((!rest.is_empty()).then(|| rest.to_owned())),
         "pause_turn" => StopReason::PauseTurn,
         "context_window" => StopReason::ContextWindow,
+        "half_call" => StopReason::HalfCall,
         other => StopReason::Other(other.to_owned()),
     }
 }
@@ -266,6 +286,9 @@ fn error(text: &str) -> ModelError {
         "stalled" => ErrorKind::Stalled,
         "auth" => ErrorKind::Auth,
         "overflow" => ErrorKind::ContextOverflow,
+        "too_large" => ErrorKind::TooLarge,
+        "media" => ErrorKind::Media,
+        "thinking" => ErrorKind::Thinking,
         "invalid" => ErrorKind::Invalid,
         "refused" => ErrorKind::Refused,
         unknown => panic!("the script has no error `{unknown}`"),

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::StreamExt;
-use kernel::compact::CompactPolicy;
+use harness::context::{Context, Policy};
 use kernel::event::Init;
 use kernel::query::{Meter, compact_now};
 use kernel::{
-    AgentEvent, Answer, Block, Conversation, EventStream, Extension, Extensions, Gate, Limits, Mode, Place, Prefix,
-    QueryParams, Questions, Rules, SharedConversation, SystemBlock, ToolPool, query,
+    AgentEvent, Answer, Block, Conversation, EventStream, Extension, Extensions, Gate, Mode, Place, Prefix,
+    QueryParams, Questions, RetryBudget, Rules, SharedConversation, SystemBlock, ToolPool, query,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -50,7 +50,11 @@ pub struct Stage {
     pub questions: Arc<Questions>,
     pub gate: Gate,
     pub extensions: Vec<Arc<dyn Extension>>,
-    pub limits: Limits,
+    /// The feature that makes room, as every session has it.
+    pub context: Arc<Context>,
+    pub max_turns: Option<u32>,
+    /// Further attempts of each prompt.
+    pub retries: u32,
     pub meter: Meter,
     /// Replaced before each prompt.
     cancel: Arc<Mutex<CancellationToken>>,
@@ -82,7 +86,9 @@ impl Stage {
             gate: Gate::new(mode, rules, Some(questions.clone())),
             questions,
             extensions: Vec::new(),
-            limits: Limits::default(),
+            context: Arc::default(),
+            max_turns: None,
+            retries: 3,
             meter: Meter::default(),
             cancel: Arc::default(),
             answers: Arc::default(),
@@ -94,13 +100,17 @@ impl Stage {
         self
     }
 
-    pub fn threshold(mut self, tokens: u64) -> Self {
-        self.limits.compact = CompactPolicy { threshold: Some(tokens), ..Default::default() };
+    pub fn threshold(self, tokens: u64) -> Self {
+        self.policy(Policy { threshold: Some(tokens), ..Policy::default() })
+    }
+
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.context = Arc::new(Context::new(policy));
         self
     }
 
     pub fn max_turns(mut self, turns: u32) -> Self {
-        self.limits.max_turns = Some(turns);
+        self.max_turns = Some(turns);
         self
     }
 
@@ -127,9 +137,12 @@ impl Stage {
             conversation: self.conversation.clone(),
             tools: ToolPool::new(cast(&self.signals, &self.log)),
             gate: self.gate.clone(),
-            extensions: Extensions::new(self.extensions.clone()),
+            extensions: Extensions::new(
+                self.extensions.iter().cloned().chain([self.context.clone() as Arc<dyn Extension>]).collect(),
+            ),
             place: Arc::new(Place { cwd: "/w".into(), roots: vec!["/w".into()], home: None }),
-            limits: self.limits.clone(),
+            max_turns: self.max_turns,
+            retries: RetryBudget::new(self.retries),
             meter: self.meter.clone(),
             cancel,
             init: Self::init(),

@@ -398,11 +398,12 @@ fn the_stop_reason_is_never_the_test_for_calls() {
 #[test]
 fn an_answer_cut_at_the_limit_says_so() {
     act(async {
-        let stage = Stage::new("text half\nstop max_tokens");
+        let stage = Stage::new("text half\nstop max_tokens\n\ntext more\nstop max_tokens");
         expect(
-            &stage.play("go").await[3..],
+            &stage.play("go").await[6..],
             r#"
-            assistant "half"
+            text_delta "more"
+            assistant "more"
             notice model warning "the answer was cut at the output limit"
             terminal completed
             "#,

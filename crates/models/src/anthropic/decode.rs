@@ -227,9 +227,11 @@ impl Decoder {
         };
         let ending = match &reason {
             StopReason::EndTurn | StopReason::PauseTurn => Ending::Whole,
-            StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Refusal(_) | StopReason::Other(_) => {
-                Ending::Truncated
-            }
+            StopReason::MaxTokens
+            | StopReason::ContextWindow
+            | StopReason::HalfCall
+            | StopReason::Refusal(_)
+            | StopReason::Other(_) => Ending::Truncated,
         };
         out.extend(self.blocks.rest(ending).into_iter().map(ModelEvent::Block));
         out.push_back(ModelEvent::Stop(reason));

@@ -238,6 +238,7 @@ fn stream_usage_2dbd19() {
         cache_creation_input_tokens: 5000,
         cache_read_input_tokens: 40,
         output_tokens: 9,
+        ephemeral_1h_input_tokens: 5000,
         ..Usage::default()
     };
     assert_eq!(events[1], ModelEvent::Usage(expected));

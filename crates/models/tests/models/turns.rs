@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::StreamExt;
-use kernel::compact::CompactPolicy;
+use harness::context::{Context, Policy};
 use kernel::query::Meter;
 use kernel::{
-    AgentEvent, Block, Conversation, Extensions, Gate, Limits, Mode, Place, QueryParams, Rules, SharedConversation,
-    TerminalReason, Tool, ToolContext, ToolOutput, ToolPool, query,
+    AgentEvent, Block, Conversation, Extensions, Gate, Mode, Place, QueryParams, RetryBudget, Rules,
+    SharedConversation, TerminalReason, Tool, ToolContext, ToolOutput, ToolPool, query,
 };
 use models::{Mock, MockConfig};
 use serde_json::{Value, json};
@@ -52,12 +52,13 @@ async fn prompt(conversation: &SharedConversation, threshold: u64, text: &str) -
         conversation: conversation.clone(),
         tools: ToolPool::new([Arc::new(Read) as Arc<dyn Tool>]),
         gate: Gate::new(Mode::BypassPermissions, Rules::default(), None),
-        extensions: Extensions::new(Vec::new()),
+        extensions: Extensions::new(vec![Arc::new(Context::new(Policy {
+            threshold: Some(threshold),
+            ..Policy::default()
+        }))]),
         place: Arc::new(Place { cwd: PathBuf::from("/w"), roots: vec!["/w".into()], home: None }),
-        limits: Limits {
-            max_turns: Some(8),
-            compact: CompactPolicy { threshold: Some(threshold), ..CompactPolicy::default() },
-        },
+        max_turns: Some(8),
+        retries: RetryBudget::new(0),
         meter: Meter::default(),
         cancel: CancellationToken::new(),
         init: kernel::Init {

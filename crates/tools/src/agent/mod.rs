@@ -2,7 +2,9 @@
 //! Must not know how an agent runs.
 
 use async_trait::async_trait;
-use kernel::{Effect, Judgement, Outcome, Place, Rule, Rules, SubagentSpec, TerminalReason, ToolContext, ToolOutput};
+use kernel::{
+    Effect, Judgement, Origin, Outcome, Place, Rule, Rules, SubagentSpec, TerminalReason, ToolContext, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -87,7 +89,7 @@ impl TypedTool for Agent {
             covered: of_kind(&rules.allow).is_some(),
             effect: Effect::ReadOnly,
             reason: format!("it starts a {kind} agent, whose calls are judged one by one"),
-            suggestions: vec![format!("{}({kind})", Self::NAME)],
+            suggestions: vec![Rule { tool: Self::NAME.into(), pattern: Some(kind.into()), origin: Origin::Session }],
             ..Judgement::unjudged()
         }
     }

@@ -59,7 +59,7 @@ pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
         covered,
         effect,
         reason,
-        suggestions,
+        suggestions: crate::rules::grammar::offered(suggestions),
     }
 }
 

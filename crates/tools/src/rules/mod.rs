@@ -5,6 +5,7 @@
 //! either, an allow rule both. A rule for `Edit` or `Write` speaks for every tool that changes
 //! files, and rules for `Read`, `Edit` and `Write` for what a command visibly does to files as well.
 
+pub mod grammar;
 mod pattern;
 mod protected;
 mod region;
@@ -134,7 +135,7 @@ pub fn judge_file(access: Access, path: &FilePath, rules: &Rules, place: &Place)
         covered: allowing.cover(&path),
         effect,
         reason,
-        suggestions: suggestions(access, &path, &allowing, place),
+        suggestions: grammar::offered(suggestions(access, &path, &allowing, place)),
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use futures::{StreamExt, stream};
 use kernel::query::Meter;
 use kernel::{
-    AgentEvent, Block, Conversation, Extensions, Gate, Init, Limits, Mode, Model, ModelEvent, ModelEvents,
-    ModelRequest, Prefix, QueryParams, Rules, SharedConversation, StopReason, ToolPool, ToolUseId, query,
+    AgentEvent, Block, Conversation, Extensions, Gate, Init, Mode, Model, ModelEvent, ModelEvents, ModelRequest,
+    Prefix, QueryParams, Rules, SharedConversation, StopReason, ToolPool, ToolUseId, query,
 };
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -52,7 +52,8 @@ async fn play(
         gate: Gate::new(Mode::BypassPermissions, Rules::default(), None),
         extensions: Extensions::default(),
         place: Arc::new(world.place()),
-        limits: Limits { max_turns, ..Limits::default() },
+        max_turns,
+        retries: kernel::RetryBudget::new(0),
         meter: Meter::default(),
         cancel: CancellationToken::new(),
         init: Init {

@@ -117,12 +117,19 @@ fn a_judgement_says_what_is_done_and_what_would_cover_it() {
     let expected = Judgement {
         effect: Effect::EditsWorkspace,
         reason: format!("it writes {}", shown(&world.root.join("link"))),
-        suggestions: vec!["Write(/link)".into(), r"Write(/src/\[a\].rs)".into()],
+        suggestions: ["Write(/link)", r"Write(/src/\[a\].rs)"]
+            .map(|text| tools::rules::grammar::parse(text, Origin::Session).unwrap())
+            .to_vec(),
         ..Judgement::unjudged()
     };
     assert_eq!(judgement, expected);
-    let suggested: Vec<&str> = judgement.suggestions.iter().map(String::as_str).collect();
+    let suggested = texts(&judgement);
+    let suggested: Vec<&str> = suggested.iter().map(String::as_str).collect();
     assert_eq!(word(Mode::Default, &world.judge(name, &input, &suggested, &[])), "allow");
+}
+
+fn texts(judgement: &Judgement) -> Vec<String> {
+    judgement.suggestions.iter().map(Rule::to_string).collect()
 }
 
 /// *Always* must mean it: with the suggested rules the same call is not asked again.
@@ -149,7 +156,8 @@ fn suggestions_cover_their_call() {
         let (tool, input) = call(tool, argument);
         let judgement = world.judge(tool, &input, &[], &[]);
         assert_eq!(word(Mode::Default, &judgement), "ask", "{argument}");
-        let rules: Vec<&str> = judgement.suggestions.iter().map(String::as_str).collect();
+        let rules = texts(&judgement);
+        let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
         let again = world.judge(tool, &input, &rules, &[]);
         assert_eq!(word(Mode::Default, &again), "allow", "{argument} with {rules:?}");
     }
@@ -159,7 +167,7 @@ fn suggestions_cover_their_call() {
 fn the_builtin_list_denies_but_never_asks() {
     let world = World::new();
     let deny = tools::builtin_deny().into_iter();
-    let deny = deny.map(|text| Rule::parse(text, Origin::BuiltIn).unwrap()).collect();
+    let deny = deny.map(|text| tools::rules::grammar::parse(text, Origin::BuiltIn).unwrap()).collect();
     let rules = Rules { deny, ..Rules::default() };
     for (command, expected) in [
         ("rm -rf temp", "deny"),
@@ -182,7 +190,7 @@ fn the_builtin_list_denies_but_never_asks() {
 #[test]
 fn ask_rules_hold_in_bypass_mode() {
     let world = World::new();
-    let rule = |text| Rule::parse(text, Origin::User).unwrap();
+    let rule = |text| tools::rules::grammar::parse(text, Origin::User).unwrap();
     let ask = vec![rule("Bash(git push *)"), rule("Edit(docs/**)")];
     let rules = Rules { ask, ..Rules::default() };
     for (tool_name, argument, expected) in [

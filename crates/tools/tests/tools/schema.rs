@@ -120,6 +120,6 @@ fn the_builtin_deny_list_can_be_read() {
     let rules = tools::builtin_deny();
     assert!(rules.len() > 5 && rules.contains(&"Bash(rm -rf *)"), "{rules:?}");
     for rule in rules {
-        kernel::Rule::parse(rule, kernel::Origin::BuiltIn).unwrap();
+        tools::rules::grammar::parse(rule, kernel::Origin::BuiltIn).unwrap();
     }
 }

@@ -51,8 +51,9 @@ impl World {
 
     /// Judges with rules of the user.
     pub fn judge(&self, name: &str, input: &Value, allow: &[&str], deny: &[&str]) -> Judgement {
-        let parse =
-            |list: &[&str]| -> Vec<Rule> { list.iter().map(|text| Rule::parse(text, Origin::User).unwrap()).collect() };
+        let parse = |list: &[&str]| -> Vec<Rule> {
+            list.iter().map(|text| tools::rules::grammar::parse(text, Origin::User).unwrap()).collect()
+        };
         let rules = Rules { allow: parse(allow), ask: Vec::new(), deny: parse(deny) };
         tool(name).judge(input, &rules, &self.place()).with_whole_tool_rules(name, &rules)
     }
