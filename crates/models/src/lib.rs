@@ -8,8 +8,10 @@ pub mod mock;
 pub mod registry;
 pub mod retry;
 pub mod sse;
+pub mod watchdog;
 
 pub use http::NetConfig;
 pub use mock::{Mock, MockConfig};
 pub use registry::{Choice, Connection, RegistryError, Resolved, UserProvider, choose, connect};
 pub use retry::Retrying;
+pub use watchdog::{Limits, Watchdog};

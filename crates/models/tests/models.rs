@@ -14,6 +14,8 @@ mod registry;
 mod request;
 #[path = "models/retry.rs"]
 mod retry;
+#[path = "models/script.rs"]
+mod script;
 #[path = "models/server.rs"]
 mod server;
 #[path = "models/sse.rs"]
@@ -22,3 +24,5 @@ mod sse;
 mod support;
 #[path = "models/turns.rs"]
 mod turns;
+#[path = "models/watchdog.rs"]
+mod watchdog;
