@@ -3,6 +3,7 @@
 //! Must not know tools, sessions, terminals, or the environment: everything arrives as data.
 
 pub mod anthropic;
+pub mod fallback;
 pub mod http;
 pub mod mock;
 pub mod registry;
@@ -10,6 +11,7 @@ pub mod retry;
 pub mod sse;
 pub mod watchdog;
 
+pub use fallback::{Fallback, Other};
 pub use http::NetConfig;
 pub use mock::{Mock, MockConfig};
 pub use registry::{Choice, Connection, RegistryError, Resolved, UserProvider, choose, connect};

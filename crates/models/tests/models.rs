@@ -6,6 +6,8 @@
 mod answer;
 #[path = "models/errors.rs"]
 mod errors;
+#[path = "models/fallback.rs"]
+mod fallback;
 #[path = "models/mock.rs"]
 mod mock;
 #[path = "models/registry.rs"]
