@@ -10,6 +10,8 @@ mod errors;
 mod fallback;
 #[path = "models/mock.rs"]
 mod mock;
+#[path = "models/record.rs"]
+mod record;
 #[path = "models/registry.rs"]
 mod registry;
 #[path = "models/request.rs"]
