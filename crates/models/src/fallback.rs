@@ -57,9 +57,15 @@ impl Model for Fallback {
 struct Shared {
     other: Other,
     state: Mutex<State>,
-    /// Messages without thinking, by the address of the original, so that a dialect serialises each
-    /// once. The weak pointer keeps that address from being used again.
-    copies: Mutex<HashMap<usize, (Weak<Message>, Arc<Message>)>>,
+    /// Messages without thinking, by the address of the original, so that a dialect serialises each once.
+    copies: Mutex<HashMap<usize, Stripped>>,
+}
+
+/// A message without thinking.
+struct Stripped {
+    /// Keeps the address of the original from being used again.
+    original: Weak<Message>,
+    copy: Arc<Message>,
 }
 
 #[derive(Default)]
@@ -171,13 +177,13 @@ impl Shared {
     /// The same messages, those with thinking replaced by copies without.
     fn without_thinking(&self, messages: &[Arc<Message>]) -> Arc<Vec<Arc<Message>>> {
         let mut copies = lock(&self.copies);
-        copies.retain(|_, (original, _)| original.strong_count() > 0);
+        copies.retain(|_, stripped| stripped.original.strong_count() > 0);
         let mut copy = |message: &Arc<Message>| {
             if !message.content.iter().any(is_thinking) {
                 return message.clone();
             }
-            let entry = copies.entry(Arc::as_ptr(message).addr());
-            entry.or_insert_with(|| (Arc::downgrade(message), Arc::new(stripped(message)))).1.clone()
+            let made = || Stripped { original: Arc::downgrade(message), copy: Arc::new(stripped(message)) };
+            copies.entry(Arc::as_ptr(message).addr()).or_insert_with(made).copy.clone()
         };
         Arc::new(messages.iter().map(&mut copy).collect())
     }
