@@ -3,13 +3,19 @@
 //! Must not know tools, sessions, terminals, or the environment: everything arrives as data.
 
 pub mod anthropic;
+pub mod fallback;
 pub mod http;
 pub mod mock;
+pub mod record;
 pub mod registry;
 pub mod retry;
 pub mod sse;
+pub mod watchdog;
 
+pub use fallback::{Fallback, Other};
 pub use http::NetConfig;
 pub use mock::{Mock, MockConfig};
+pub use record::{Pace, RecordError, Recording, Replay};
 pub use registry::{Choice, Connection, RegistryError, Resolved, UserProvider, choose, connect};
 pub use retry::Retrying;
+pub use watchdog::{Limits, Watchdog};

@@ -6,14 +6,20 @@
 mod answer;
 #[path = "models/errors.rs"]
 mod errors;
+#[path = "models/fallback.rs"]
+mod fallback;
 #[path = "models/mock.rs"]
 mod mock;
+#[path = "models/record.rs"]
+mod record;
 #[path = "models/registry.rs"]
 mod registry;
 #[path = "models/request.rs"]
 mod request;
 #[path = "models/retry.rs"]
 mod retry;
+#[path = "models/script.rs"]
+mod script;
 #[path = "models/server.rs"]
 mod server;
 #[path = "models/sse.rs"]
@@ -22,3 +28,5 @@ mod sse;
 mod support;
 #[path = "models/turns.rs"]
 mod turns;
+#[path = "models/watchdog.rs"]
+mod watchdog;

@@ -1,14 +1,16 @@
 //! When a call is made again, and what is seen of it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use futures::{StreamExt, stream};
-use kernel::{ErrorKind, Model, ModelError, ModelEvent, ModelEvents, ModelRequest};
+use futures::StreamExt;
+use futures::future::join_all;
+use kernel::{ErrorKind, Model, ModelError, ModelEvent, ModelRequest, RetryBudget};
 use models::Retrying;
 use serde_json::json;
+use tokio::time::Instant;
 
+use crate::script::{Event, Script, Step, answer, delta, events, fails};
 use crate::server::{Reply, Server};
 use crate::support::{ask, block, hello, model_at, says, sse, start, text};
 
@@ -104,29 +106,119 @@ async fn a_dropped_stream_closes_its_connection() {
     server.closed.notified().await;
 }
 
-/// Fails for ever, and asks for a wait that no test could sit out.
-struct Failing(Arc<AtomicU32>);
-
-impl Model for Failing {
-    fn stream(&self, _: ModelRequest) -> ModelEvents {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        let kind = ErrorKind::RateLimited(Some(Duration::from_secs(3600)));
-        Box::pin(stream::iter([Err(ModelError::new(kind, "slow down"))]))
-    }
+/// What a scripted model is asked through the decorator.
+fn retrying(answers: impl IntoIterator<Item = Vec<Step>>) -> (Arc<Script>, Arc<dyn Model>) {
+    let script = Script::new(answers);
+    (script.clone(), Arc::new(Retrying::from(script)))
 }
 
-#[tokio::test]
+fn retry(reason: &str, attempt: u32, seconds: u64) -> Event {
+    Ok(ModelEvent::Retry { reason: reason.into(), attempt, delay: Duration::from_secs(seconds) })
+}
+
+fn limited(seconds: u64) -> ErrorKind {
+    ErrorKind::RateLimited(Some(Duration::from_secs(seconds)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_429_f20323() {
+    let (script, model) = retrying([fails(limited(300)), answer("hi")]);
+    let start = Instant::now();
+    let expected = [vec![retry("it failed", 1, 300)], events(&answer("hi"))].concat();
+    assert_eq!(ask(&model, hello()).await, expected);
+    assert_eq!((start.elapsed(), script.calls()), (Duration::from_secs(300), 2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn stream_cancel_f0fd4f() {
-    let calls = Arc::new(AtomicU32::new(0));
-    let model = Retrying::new(Failing(calls.clone()));
+    let (script, model) = retrying([fails(limited(3600))]);
     let request = hello();
     let cancel = request.cancel.clone();
     let mut events = model.stream(request);
-    let first = events.next().await.unwrap().unwrap();
-    let delay = Duration::from_secs(3600);
-    assert_eq!(first, ModelEvent::Retry { reason: "slow down".into(), attempt: 1, delay });
-    cancel.cancel();
-    assert!(events.next().await.unwrap().is_err());
+    assert_eq!(events.next().await.unwrap(), retry("it failed", 1, 3600));
+    let start = Instant::now();
+    let (event, ()) = tokio::join!(events.next(), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        cancel.cancel();
+    });
+    assert_eq!(event, Some(Err(ModelError::new(limited(3600), "it failed"))));
     assert_eq!(events.next().await, None);
-    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    assert_eq!((start.elapsed(), script.calls()), (Duration::from_secs(1), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn agents_share_what_a_dead_server_may_cost() {
+    let (script, model) = retrying([fails(ErrorKind::Transport)]);
+    let budget = RetryBudget::new(4);
+    let agents = (0..5).map(|_| ask(&model, ModelRequest { retries: budget.clone(), ..hello() }));
+    let heard = join_all(agents).await;
+    assert_eq!(script.calls(), 5 + 4);
+    let mut attempts: Vec<u32> = heard.iter().flat_map(|events| retries(events)).map(|(attempt, _)| attempt).collect();
+    attempts.sort_unstable();
+    assert_eq!(attempts, [1, 2, 3, 4]);
+    let last = Some(Err(ModelError::new(ErrorKind::Transport, "it failed")));
+    assert!(heard.into_iter().all(|mut events| events.pop() == last));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_answers_again_does_not_wear_the_budget_out() {
+    let trouble = (0..20).flat_map(|_| [fails(limited(1)), answer("hi")]);
+    let (script, model) = retrying(trouble);
+    let request = ModelRequest { retries: RetryBudget::new(1), ..hello() };
+    let expected = [vec![retry("it failed", 1, 1)], events(&answer("hi"))].concat();
+    for _ in 0..20 {
+        assert_eq!(ask(&model, request.clone()).await, expected);
+    }
+    assert_eq!(script.calls(), 40);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_breaks_gives_nothing_back() {
+    let broken = [vec![delta("a")], fails(ErrorKind::Transport)].concat();
+    let (script, model) = retrying([broken, fails(ErrorKind::Transport)]);
+    let request = ModelRequest { retries: RetryBudget::new(1), ..hello() };
+    assert_eq!(request.retries.take(), Some(1));
+    assert_eq!(ask(&model, request.clone()).await.len(), 2);
+    let failed = vec![Err(ModelError::new(ErrorKind::Transport, "it failed"))];
+    assert_eq!(ask(&model, request).await, failed);
+    assert_eq!(script.calls(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_passes_is_tried_again() {
+    let lasting = [
+        ErrorKind::ContextOverflow,
+        ErrorKind::TooLarge,
+        ErrorKind::Auth,
+        ErrorKind::Billing,
+        ErrorKind::Media,
+        ErrorKind::Thinking,
+        ErrorKind::NotFound,
+        ErrorKind::Invalid,
+        ErrorKind::Refused,
+    ];
+    for kind in lasting {
+        let (script, model) = retrying([fails(kind)]);
+        assert_eq!((ask(&model, hello()).await, script.calls()), (events(&fails(kind)), 1));
+    }
+    for kind in [ErrorKind::RateLimited(None), ErrorKind::Overloaded(None), ErrorKind::Transport, ErrorKind::Stalled] {
+        let (script, model) = retrying([fails(kind)]);
+        assert_eq!((retries(&ask(&model, hello()).await).len(), script.calls()), (3, 4));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_reason_of_a_wait_is_short_and_no_page() {
+    let long = "x".repeat(1000);
+    let cases = [
+        ("x.test is busy (502): <html><head><title>Bad gateway</title>", "x.test is busy (502)".to_owned()),
+        ("busy <!DOCTYPE html>", "busy".to_owned()),
+        ("1 < 2 and 2 <3\nmore", "1 < 2 and 2 <3".to_owned()),
+        (long.as_str(), format!("{}…", "x".repeat(200))),
+    ];
+    for (message, reason) in cases {
+        let failure = vec![Step::Say(Err(ModelError::new(limited(0), message)))];
+        let (_, model) = retrying([failure, answer("hi")]);
+        assert_eq!(ask(&model, hello()).await[0], retry(&reason, 1, 0));
+    }
 }
