@@ -8,8 +8,9 @@ use crate::documents;
 use crate::sources::{lines_of_code, names_in_section, read, rust_files};
 
 /// Which crates of the project a crate may import.
-pub const IMPORTS: [(&str, &[&str]); 7] = [
-    ("kernel", &[]),
+pub const IMPORTS: [(&str, &[&str]); 8] = [
+    ("channel", &[]),
+    ("kernel", &["channel"]),
     ("models", &["kernel"]),
     ("shell", &[]),
     ("host", &[]),

@@ -108,6 +108,7 @@ enum StopLine {
     Refusal(Option<String>),
     PauseTurn,
     ContextWindow,
+    HalfCall,
     Other(String),
 }
 
