@@ -5,17 +5,22 @@
 pub mod anthropic;
 pub mod fallback;
 pub mod http;
+mod media;
 pub mod mock;
+pub mod openai;
 pub mod record;
 pub mod registry;
 pub mod retry;
 pub mod sse;
+pub mod table;
 pub mod watchdog;
+pub mod wire;
 
 pub use fallback::{Fallback, Other};
 pub use http::NetConfig;
 pub use mock::{Mock, MockConfig};
 pub use record::{Pace, RecordError, Recording, Replay};
-pub use registry::{Choice, Connection, RegistryError, Resolved, UserProvider, choose, connect};
+pub use registry::{Choice, Connection, Network, RegistryError, Resolved, UserProvider, choose, connect};
 pub use retry::Retrying;
+pub use table::{Effort, Wishes};
 pub use watchdog::{Limits, Watchdog};

@@ -9,12 +9,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::blocks::{Blocks, Delta, Ending};
-use super::{Site, error};
 use crate::sse::Event;
+use crate::wire::{Site, error};
 
 /// The state of one answer. Blocks leave in order of their index, each once, and only whole.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub(crate) struct Decoder {
     site: Arc<Site>,
     model: String,
     blocks: Blocks,
@@ -50,7 +50,7 @@ const KNOWN: [&str; 7] = [
 ];
 
 impl Decoder {
-    pub(super) fn new(site: Arc<Site>, model: &str) -> Self {
+    pub(crate) fn new(site: Arc<Site>, model: &str) -> Self {
         Self {
             site,
             model: model.to_owned(),
@@ -62,16 +62,16 @@ impl Decoder {
         }
     }
 
-    pub(super) fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.begun
     }
 
-    pub(super) fn has_stop_reason(&self) -> bool {
+    pub(crate) fn has_stop_reason(&self) -> bool {
         self.stop.is_some()
     }
 
     /// Takes one event of the stream.
-    pub(super) fn event(&mut self, event: &Event<'_>, out: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+    pub(crate) fn event(&mut self, event: &Event<'_>, out: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         let data = event.data.trim();
         if self.over || data.is_empty() || data == "[DONE]" {
             return Ok(());
@@ -132,7 +132,7 @@ impl Decoder {
     }
 
     /// The stream has ended, with or without its last event.
-    pub(super) fn end(&mut self, out: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
+    pub(crate) fn end(&mut self, out: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         if !self.over && self.stop.is_none() {
             return Err(error::cut(&self.site, None));
         }
@@ -141,7 +141,7 @@ impl Decoder {
     }
 
     /// Takes a whole message that came in place of a stream.
-    pub(super) fn whole(
+    pub(crate) fn whole(
         &mut self,
         mut message: Value,
         content_type: &str,

@@ -10,6 +10,8 @@ use kernel::{Block, Message, ModelRequest, Role};
 use serde::Serialize;
 
 use super::DIALECT;
+use crate::media;
+use crate::table::Shape;
 
 /// Spliced in before the closing brace of a block or tool.
 pub const CACHE_MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
@@ -18,13 +20,14 @@ pub const CACHE_MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 const MESSAGE_MARKS: usize = 2;
 
 /// The whole body of a streaming request.
-pub fn body(request: &ModelRequest) -> Vec<u8> {
-    let prefix = request.prefix.memo.get(DIALECT, || encode_prefix(&request.prefix));
+pub fn body(request: &ModelRequest, shape: &Shape) -> Vec<u8> {
+    let dialect = DIALECT[usize::from(!shape.images)];
+    let prefix = request.prefix.memo.get(dialect, || encode_prefix(&request.prefix));
     let messages: Vec<_> = request
         .messages
         .iter()
         .chain(&request.extra)
-        .map(|message| (message.role, message.memo.get(DIALECT, || encode_message(message))))
+        .map(|message| (message.role, message.memo.get(dialect, || encode_message(message, shape.images))))
         .collect();
     // From the last user message on everything is new in the next request; the one before it is
     // where the last request wrote to the cache.
@@ -43,6 +46,12 @@ pub fn body(request: &ModelRequest) -> Vec<u8> {
     write(&mut out, &request.model);
     out.extend_from_slice(br#","max_tokens":"#);
     write(&mut out, &request.max_tokens);
+    for (name, value) in shape.fields_for(request) {
+        out.push(b',');
+        write(&mut out, name);
+        out.push(b':');
+        write(&mut out, value);
+    }
     splice(&mut out, &prefix, true);
     out.extend_from_slice(br#","messages":["#);
     for (index, (role, encoded)) in messages.iter().enumerate() {
@@ -95,11 +104,13 @@ fn section(
     encoded.bytes.push(b']');
 }
 
-fn encode_message(message: &Message) -> Encoded {
+fn encode_message(message: &Message, images: bool) -> Encoded {
     let mut encoded = Encoded { bytes: br#"{"role":"#.to_vec(), marks: Vec::new() };
     write(&mut encoded.bytes, &message.role);
     encoded.bytes.extend_from_slice(br#","content":["#);
-    list(&mut encoded, message.content.iter(), message.content.iter().rposition(is_markable));
+    let text_alone = (!images).then(|| media::as_text(&message.content)).flatten();
+    let content = text_alone.as_ref().unwrap_or(&message.content);
+    list(&mut encoded, content.iter(), content.iter().rposition(is_markable));
     encoded.bytes.extend_from_slice(b"]}");
     encoded
 }

@@ -1,21 +1,23 @@
 //! Owns who can be asked: the table of providers, the user's own ones, and which of them a session
 //! gets. Must not know the environment (variables arrive as a look-up) or how a dialect works.
 
-mod table;
+mod address;
+mod error;
+mod providers;
+mod stack;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use kernel::Model;
-use reqwest::Url;
-use thiserror::Error;
+use serde_json::{Map, Value};
 
-use crate::anthropic::{Anthropic, Auth, Secret, Site};
-use crate::http::NetConfig;
-use crate::mock::{Mock, MockConfig};
-use crate::retry::Retrying;
-use table::{Provider, providers};
+use crate::mock::MockConfig;
+use crate::table::{ModelFacts, Row, Shape, Table, Wishes};
+use crate::wire::{Auth, Dialect, Secret, Site};
+use address::join;
+use providers::{Provider, providers};
 
-pub use table::{ModelFacts, facts};
+pub use error::RegistryError;
+pub use stack::{Connection, Network, connect};
 
 const PROVIDER_VARIABLES: [&str; 2] = ["RSAGENT_PROVIDER", "MYAGENT_PROVIDER"];
 const MODEL_VARIABLES: [&str; 2] = ["RSAGENT_MODEL", "MYAGENT_MODEL"];
@@ -23,14 +25,14 @@ const MOCK_RATE: &str = "RSAGENT_MOCK_RATE";
 /// The bound of an answer, and what compaction keeps free for it.
 const MAX_TOKENS: u32 = 32_000;
 /// Answers when nobody else can.
-const FALLBACK: &str = "mock";
+const LAST_RESORT: &str = "mock";
 
 /// A provider of the user's settings: a new one, or other values for a built-in one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct UserProvider {
     /// Its name.
     pub name: String,
-    /// How it speaks: `anthropic`.
+    /// How it speaks: `anthropic` or `openai`.
     pub dialect: Option<String>,
     /// Where it is, with or without `/v1`.
     pub base_url: Option<String>,
@@ -38,6 +40,10 @@ pub struct UserProvider {
     pub api_key_env: Option<String>,
     /// The model that is used unless another is named.
     pub model: Option<String>,
+    /// A quick and cheap model for chores.
+    pub small_model: Option<String>,
+    /// Fields that every request to it has beside ours.
+    pub body: Map<String, Value>,
 }
 
 /// What decides who is asked. Empty values count as not given.
@@ -48,6 +54,10 @@ pub struct Choice<'a> {
     pub model: Option<String>,
     /// The user's providers.
     pub providers: Vec<UserProvider>,
+    /// What is known of models beside the built-in table, the weightiest last.
+    pub models: Vec<BTreeMap<String, Row>>,
+    /// What is wanted of every answer.
+    pub wishes: Wishes,
     /// The value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -59,10 +69,14 @@ pub struct Resolved {
     pub provider: String,
     /// The model's id as the provider knows it.
     pub model_id: String,
+    /// A quick and cheap model of the same provider, for chores.
+    pub small_model: Option<String>,
     /// Upper bound of one answer in tokens.
     pub max_tokens: u32,
-    /// Tokens of prompt and answer together, where known.
-    pub context_window: Option<u64>,
+    /// What is known of the model.
+    pub facts: ModelFacts,
+    /// What of the wishes cannot be, in words for a person.
+    pub unmet: Vec<String>,
     /// How it is reached.
     pub endpoint: Endpoint,
 }
@@ -70,85 +84,21 @@ pub struct Resolved {
 /// How a provider is reached.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Endpoint {
-    /// Anthropic Messages.
-    Anthropic(Site),
+    /// Over HTTP, with requests of this shape.
+    Remote(Box<Site>, Box<Shape>),
     /// No network at all.
     Mock(MockConfig),
 }
 
-/// A model that can be asked.
-#[derive(Clone)]
-pub struct Connection {
-    /// Who answers. Nothing has been opened or loaded yet.
-    pub model: Arc<dyn Model>,
-    /// The provider's name.
-    pub provider: String,
-    /// The model's id as the provider knows it.
-    pub model_id: String,
-    /// Upper bound of one answer in tokens.
-    pub max_tokens: u32,
-    /// Tokens of prompt and answer together, where known.
-    pub context_window: Option<u64>,
-}
-
-/// Why nobody can be asked. Each says what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum RegistryError {
-    /// A name that is not in the table.
-    #[error("there is no provider {name:?}. Choose one of {}, or add it under \"providers\" in the settings file", known.join(", "))]
-    UnknownProvider {
-        /// What was asked for.
-        name: String,
-        /// What there is.
-        known: Vec<String>,
-    },
-    /// A provider was chosen by name, and its key is not set.
-    #[error(
-        "provider {provider} needs a key. Set {variable}, or choose another provider with --provider (mock needs none)"
-    )]
-    MissingKey {
-        /// The provider.
-        provider: String,
-        /// The variable to set.
-        variable: String,
-    },
-    /// A dialect that this version does not speak.
-    #[error("provider {provider}: dialect {dialect:?} is not supported yet. Use a base URL that speaks \"anthropic\"")]
-    Dialect {
-        /// The provider.
-        provider: String,
-        /// What the settings say.
-        dialect: String,
-    },
-    /// A provider of the user's that lacks what it needs.
-    #[error("providers.{provider}: `{field}` is missing. Add it in the settings file")]
-    Incomplete {
-        /// The provider.
-        provider: String,
-        /// The key that is missing.
-        field: &'static str,
-    },
-    /// A base URL that is none.
-    #[error("provider {provider}: {url:?} is not a base URL ({fault}). It looks like https://api.example.com")]
-    BaseUrl {
-        /// The provider.
-        provider: String,
-        /// What was given.
-        url: String,
-        /// What is wrong.
-        fault: String,
-    },
-    /// A name in the settings that has a meaning already.
-    #[error("providers.{0}: this name is taken. Give the provider another one in the settings file")]
-    Reserved(String),
-    /// A variable that cannot be read.
-    #[error("{name}={value:?} is not a number of tokens a second. Correct or unset it")]
-    MockRate {
-        /// The variable.
-        name: String,
-        /// What it holds.
-        value: String,
-    },
+/// A provider as a person sees it.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// How it is reached, or why it cannot be.
+    pub endpoint: Result<Endpoint, RegistryError>,
+    /// The model that is used unless another is named.
+    pub model: Option<String>,
 }
 
 /// Decides who is asked: flag, then variable, then whichever key is set in order of the table, then
@@ -158,46 +108,73 @@ pub fn choose(choice: &Choice<'_>) -> Result<Resolved, RegistryError> {
     let first = |names: &[&str]| names.iter().find_map(|name| variable(name));
     let all = merged(&choice.providers)?;
     let named = given(choice.provider.clone()).or_else(|| first(&PROVIDER_VARIABLES));
+    let is_ready =
+        |provider: &&Provider| !provider.model.is_empty() && provider.keys().any(|name| variable(name).is_some());
     let provider = match &named {
         Some(name) => all.iter().find(|provider| provider.name == *name),
-        None => all
-            .iter()
-            .find(|provider| provider.keys().any(|name| variable(name).is_some()))
-            .or_else(|| all.iter().find(|provider| provider.name == FALLBACK)),
+        None => all.iter().find(is_ready).or_else(|| all.iter().find(|provider| provider.name == LAST_RESORT)),
     };
     let Some(provider) = provider else {
         let known = all.iter().map(|provider| provider.name.clone()).collect();
         return Err(RegistryError::UnknownProvider { name: named.unwrap_or_default(), known });
     };
-    let own = |names: &[String]| names.iter().find_map(|name| variable(name));
     let model_id = given(choice.model.clone())
         .or_else(|| first(&MODEL_VARIABLES))
-        .or_else(|| own(&provider.model_variables))
-        .unwrap_or_else(|| provider.model.clone());
-    for (field, value) in [("model", &model_id), ("baseUrl", &provider.base_url)] {
-        if value.is_empty() && provider.dialect != "mock" {
-            return Err(RegistryError::Incomplete { provider: provider.name.clone(), field });
-        }
+        .or_else(|| own_model(provider, &variable))
+        .ok_or_else(|| RegistryError::NoModel { provider: provider.name.clone() })?;
+    let mut table = Table::built_in();
+    for rows in &choice.models {
+        table.lay(rows);
     }
-    let known = facts(&model_id);
-    let max_output = known.map_or(MAX_TOKENS, |facts| facts.max_output);
+    let facts = table.facts(&model_id)?;
+    let own = choice.providers.iter().find(|own| own.name == provider.name);
+    let body = own.map(|own| own.body.clone()).unwrap_or_default();
+    let mut unmet = Vec::new();
+    let shaped = |dialect| {
+        let shape = Shape::new(&model_id, &facts, dialect, provider.quirks.clone(), choice.wishes, &body);
+        unmet = shape.1;
+        shape.0
+    };
     Ok(Resolved {
-        endpoint: endpoint(provider, &variable)?,
+        endpoint: endpoint(provider, &variable, shaped)?,
         provider: provider.name.clone(),
+        small_model: given(Some(provider.small_model.clone())),
+        max_tokens: Shape::max_tokens(MAX_TOKENS, &facts, choice.wishes),
         model_id,
-        max_tokens: MAX_TOKENS.min(max_output),
-        context_window: known.map(|facts| facts.context_window),
+        facts,
+        unmet,
     })
 }
 
-/// Decides who is asked and makes a model of it. Opens no connection, loads no certificate.
-pub fn connect(choice: &Choice<'_>, network: NetConfig) -> Result<Connection, RegistryError> {
-    let Resolved { provider, model_id, max_tokens, context_window, endpoint } = choose(choice)?;
-    let model: Arc<dyn Model> = match endpoint {
-        Endpoint::Anthropic(site) => Arc::new(Retrying::new(Anthropic::new(site, network))),
-        Endpoint::Mock(config) => Arc::new(Mock::new(config)),
+/// Every provider, in the order of the table.
+pub fn list(choice: &Choice<'_>) -> Result<Vec<Listed>, RegistryError> {
+    let variable = |name: &str| given((choice.variable)(name));
+    let listed = |provider: &Provider| Listed {
+        name: provider.name.clone(),
+        endpoint: endpoint(provider, &variable, |_| Shape::default()),
+        model: own_model(provider, &variable),
     };
-    Ok(Connection { model, provider, model_id, max_tokens, context_window })
+    Ok(merged(&choice.providers)?.iter().map(listed).collect())
+}
+
+/// A model as a person names it: `MODEL` at the provider `now`, `PROVIDER/MODEL`, or `PROVIDER` for its
+/// own model. Gives provider and model.
+pub fn split(name: &str, now: &str, own: &[UserProvider]) -> Result<(String, Option<String>), RegistryError> {
+    let all = merged(own)?;
+    let is_provider = |name: &str| all.iter().any(|provider| provider.name == name);
+    let known = all.iter().any(|provider| provider.name == now && provider.models.iter().any(|model| model == name));
+    Ok(match name.split_once('/') {
+        _ if known => (now.to_owned(), Some(name.to_owned())),
+        Some((provider, model)) if is_provider(provider) => (provider.to_owned(), given(Some(model.to_owned()))),
+        None if is_provider(name) => (name.to_owned(), None),
+        Some(_) | None => (now.to_owned(), Some(name.to_owned())),
+    })
+}
+
+/// The model of a provider unless another is named.
+fn own_model(provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let named = provider.model_variables.iter().find_map(|name| variable(name));
+    named.or_else(|| given(Some(provider.model.clone())))
 }
 
 fn given(value: Option<String>) -> Option<String> {
@@ -208,12 +185,11 @@ fn given(value: Option<String>) -> Option<String> {
 fn merged(own: &[UserProvider]) -> Result<Vec<Provider>, RegistryError> {
     let mut all = providers();
     for user in own {
-        if user.name == FALLBACK {
+        if user.name == LAST_RESORT {
             return Err(RegistryError::Reserved(user.name.clone()));
         }
         let at = all.iter().position(|provider| provider.name == user.name).unwrap_or_else(|| {
-            let dialect = "anthropic".to_owned();
-            all.push(Provider { name: user.name.clone(), dialect, ..Provider::default() });
+            all.push(Provider { name: user.name.clone(), ..Provider::default() });
             all.len() - 1
         });
         let provider = &mut all[at];
@@ -221,6 +197,7 @@ fn merged(own: &[UserProvider]) -> Result<Vec<Provider>, RegistryError> {
             (&mut provider.dialect, &user.dialect),
             (&mut provider.base_url, &user.base_url),
             (&mut provider.model, &user.model),
+            (&mut provider.small_model, &user.small_model),
         ] {
             if let Some(value) = value {
                 own.clone_from(value);
@@ -234,12 +211,22 @@ fn merged(own: &[UserProvider]) -> Result<Vec<Provider>, RegistryError> {
     Ok(all)
 }
 
-fn endpoint(provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> Result<Endpoint, RegistryError> {
-    match provider.dialect.as_str() {
-        "mock" => mock(variable).map(Endpoint::Mock),
-        "anthropic" => site(provider, variable).map(Endpoint::Anthropic),
-        dialect => Err(RegistryError::Dialect { provider: provider.name.clone(), dialect: dialect.to_owned() }),
+fn endpoint(
+    provider: &Provider,
+    variable: &dyn Fn(&str) -> Option<String>,
+    shaped: impl FnOnce(Dialect) -> Shape,
+) -> Result<Endpoint, RegistryError> {
+    let dialect = match provider.dialect.as_str() {
+        "mock" => return mock(variable).map(Endpoint::Mock),
+        "" => Dialect::default(),
+        name => Dialect::named(name)
+            .ok_or_else(|| RegistryError::Dialect { provider: provider.name.clone(), dialect: name.to_owned() })?,
+    };
+    if provider.base_url.is_empty() {
+        return Err(RegistryError::Incomplete { provider: provider.name.clone(), field: "baseUrl" });
     }
+    let site = site(provider, dialect, variable)?;
+    Ok(Endpoint::Remote(Box::new(site), Box::new(shaped(dialect))))
 }
 
 fn mock(variable: &dyn Fn(&str) -> Option<String>) -> Result<MockConfig, RegistryError> {
@@ -250,10 +237,14 @@ fn mock(variable: &dyn Fn(&str) -> Option<String>) -> Result<MockConfig, Registr
     }
 }
 
-fn site(provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> Result<Site, RegistryError> {
+fn site(
+    provider: &Provider,
+    dialect: Dialect,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Site, RegistryError> {
     let first = |names: &[String]| names.iter().find_map(|name| variable(name));
     let base = first(&provider.base_url_variables).unwrap_or_else(|| provider.base_url.clone());
-    let url = join(&base, &provider.path).map_err(|fault| RegistryError::BaseUrl {
+    let url = join(&base, dialect.path()).map_err(|fault| RegistryError::BaseUrl {
         provider: provider.name.clone(),
         url: base,
         fault,
@@ -263,7 +254,10 @@ fn site(provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> Resul
     // A token was made for the gateway at the base URL; a key may be there for other programs.
     let (auth, key_variable) = match (set(&provider.token_variables), set(&provider.key_variables)) {
         (Some((name, token)), _) => (Auth::Bearer(token), Some(name)),
-        (None, Some((name, key))) => (Auth::Key(key), Some(name)),
+        (None, Some((name, key))) => match dialect {
+            Dialect::Anthropic => (Auth::Key(key), Some(name)),
+            Dialect::OpenAi => (Auth::Bearer(key), Some(name)),
+        },
         (None, None) => (Auth::Nothing, None),
     };
     let key_hint = match (key_variable, provider.key_variables.first()) {
@@ -276,20 +270,5 @@ fn site(provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> Resul
             return Err(RegistryError::MissingKey { provider, variable });
         }
     };
-    Ok(Site { provider: provider.name.clone(), url, auth, key_hint, models: provider.models.clone() })
-}
-
-/// `base` may end in a slash, in the first folder of `path`, or in all of it.
-fn join(base: &str, path: &str) -> Result<Url, String> {
-    let mut url = Url::parse(base).map_err(|fault| fault.to_string())?;
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err("it must begin with https:// or http://".to_owned());
-    }
-    let folder = path.trim_start_matches('/').split('/').next().unwrap_or("");
-    let given = url.path().trim_end_matches('/');
-    let root = given.strip_suffix(path).unwrap_or(given);
-    let root = root.strip_suffix(&format!("/{folder}")).unwrap_or(root);
-    let joined = format!("{}{path}", root.trim_end_matches('/'));
-    url.set_path(&joined);
-    Ok(url)
+    Ok(Site { provider: provider.name.clone(), dialect, url, auth, key_hint, models: provider.models.clone() })
 }

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use kernel::{ErrorKind, ModelError, ModelEvent};
 use serde_json::Value;
 
-use super::Site;
-use super::decode::Decoder;
-use super::error;
+use super::{Decoder, Site, error};
 use crate::sse::{MAX_EVENT, SseReader};
 
 /// Turns the body of a successful response into events. After an error, or after
@@ -38,7 +36,7 @@ impl Answer {
             true => Body::Events(SseReader::new()),
             false => Body::Unknown(Vec::new()),
         };
-        let decoder = Decoder::new(site.clone(), model);
+        let decoder = site.dialect.decoder(site.clone(), model);
         Self { site, content_type: content_type.to_owned(), body, decoder }
     }
 

@@ -42,7 +42,7 @@ struct Fault {
 }
 
 /// `anthropic (api.anthropic.com)`.
-pub(super) fn place(site: &Site) -> String {
+pub(crate) fn place(site: &Site) -> String {
     let host = site.url.host_str().unwrap_or("?");
     match site.url.port() {
         Some(port) => format!("{} ({host}:{port})", site.provider),
@@ -51,7 +51,7 @@ pub(super) fn place(site: &Site) -> String {
 }
 
 /// No answer at all.
-pub(super) fn unreachable(site: &Site, fault: &reqwest::Error) -> ModelError {
+pub(crate) fn unreachable(site: &Site, fault: &reqwest::Error) -> ModelError {
     let why = cause(fault);
     let text = match fault.is_connect() {
         true => format!("{} cannot be reached: {why}", place(site)),
@@ -66,7 +66,7 @@ pub(super) fn unreachable(site: &Site, fault: &reqwest::Error) -> ModelError {
 
 /// No answer at all, and never one before: a server that cannot be connected to is most likely not
 /// there, and asking again only makes a person wait for the news.
-pub(super) fn never_reached(site: &Site, fault: &reqwest::Error) -> ModelError {
+pub(crate) fn never_reached(site: &Site, fault: &reqwest::Error) -> ModelError {
     let error = unreachable(site, fault);
     match fault.is_connect() {
         true => ModelError { kind: ErrorKind::NotFound, ..error },
@@ -75,28 +75,28 @@ pub(super) fn never_reached(site: &Site, fault: &reqwest::Error) -> ModelError {
 }
 
 /// The answer ended too early.
-pub(super) fn cut(site: &Site, why: Option<&str>) -> ModelError {
+pub(crate) fn cut(site: &Site, why: Option<&str>) -> ModelError {
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     let text = format!("the answer of {} was cut off before its end{why}", place(site));
     ModelError::new(ErrorKind::Transport, text)
 }
 
 /// A success that no Messages API sent.
-pub(super) fn no_model(site: &Site, content_type: &str) -> ModelError {
+pub(crate) fn no_model(site: &Site, content_type: &str) -> ModelError {
     let kind = if content_type.is_empty() { "no content type" } else { content_type };
     let text = format!("{} answered with {kind} instead of events of a model", place(site));
     ModelError::new(ErrorKind::NotFound, text).with_hint(base_url_hint(site))
 }
 
 /// An `error` event in a stream, or a body that is an error in spite of its status.
-pub(super) fn of_event(site: &Site, model: &str, value: &Value) -> ModelError {
+pub(crate) fn of_event(site: &Site, model: &str, value: &Value) -> ModelError {
     let fault = Fault::read(value);
     let status = status_of(&fault.kind).unwrap_or(500);
     typed(site, model, status, &fault)
 }
 
 /// A response without success. `now` is what a date in `retry-after` is compared with.
-pub(super) fn of_response(
+pub(crate) fn of_response(
     site: &Site,
     model: &str,
     status: u16,

@@ -1,0 +1,145 @@
+//! Owns which request a model takes: what the table, the user's wishes and the provider's ways come
+//! to. Must not know how a body is put together.
+
+use kernel::{Block, Message, ModelRequest};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::facts::ModelFacts;
+use crate::wire::Dialect;
+
+/// How much work a model puts into an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Quick.
+    Low,
+    /// In between.
+    Medium,
+    /// Thorough.
+    High,
+    /// More than that.
+    Xhigh,
+    /// As much as it can.
+    Max,
+}
+
+/// With more effort than this a model needs room for long thinking.
+const ROOMY: Effort = Effort::High;
+/// That room, in tokens of the answer.
+const ROOM: u32 = 64_000;
+
+/// What a user wants of every answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// How much effort; by default the vendor's own level.
+    pub effort: Option<Effort>,
+    /// Whether to think; by default as the table says.
+    pub thinking: Option<bool>,
+}
+
+/// What a provider does in its own way. Data of the table of providers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Quirks {
+    /// The bound of an answer is called `max_completion_tokens`.
+    pub max_completion_tokens: bool,
+    /// Ids of tool calls have exactly nine letters and digits.
+    pub short_ids: bool,
+    /// It refuses the model's own reasoning in a later request.
+    pub no_reasoning: bool,
+}
+
+/// What every request to a model has beside history and tools. All of it is decided before the first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Shape {
+    /// Further fields of the top level.
+    pub fields: Map<String, Value>,
+    /// The fields where a turn with tools lacks the thinking that the vendor wants back; `None` where
+    /// the vendor does not ask for it.
+    pub without_thinking: Option<Map<String, Value>>,
+    /// Whether it can see images and documents.
+    pub images: bool,
+    /// Whether the bound of an answer is sent: servers know the models that nobody else does.
+    pub bounded: bool,
+    /// The provider's ways.
+    pub quirks: Quirks,
+}
+
+impl Shape {
+    /// What a model takes, and what of the wishes cannot be, in words for a person.
+    pub fn new(
+        model: &str,
+        facts: &ModelFacts,
+        dialect: Dialect,
+        quirks: Quirks,
+        wishes: Wishes,
+        own: &Map<String, Value>,
+    ) -> (Self, Vec<String>) {
+        let mut unmet = Vec::new();
+        let effort = wishes.effort.and_then(|effort| {
+            let sent = facts.efforts.get(&effort);
+            if sent.is_none() {
+                unmet.push(match facts.efforts.is_empty() {
+                    true => format!("{model} is not known to take an effort; none is sent"),
+                    false => format!("{model} does not take this effort; its own default holds"),
+                });
+            }
+            sent.cloned()
+        });
+        let thinking = &facts.thinking;
+        let most = thinking.off_up_to.is_none_or(|most| wishes.effort.is_none_or(|effort| effort <= most));
+        let nothing = Map::new();
+        let auto = thinking.on.as_ref().filter(|_| thinking.auto).unwrap_or(&nothing);
+        let told = match wishes.thinking {
+            None => Some(auto),
+            Some(true) => thinking.on.as_ref(),
+            Some(false) => thinking.off.as_ref().filter(|_| most),
+        };
+        if told.is_none() {
+            unmet.push(match wishes.thinking {
+                Some(false) if thinking.on.is_some() => format!("{model} cannot be told not to think here"),
+                _ => format!("{model} is not known to be told whether to think; its own default holds"),
+            });
+        }
+        let with = |told: &Map<String, Value>| {
+            let mut fields = told.clone();
+            if let Some(level) = &effort {
+                match dialect {
+                    Dialect::Anthropic => fields.insert("output_config".into(), json!({"effort": level})),
+                    Dialect::OpenAi => fields.insert("reasoning_effort".into(), json!(level)),
+                };
+            }
+            fields.extend(own.iter().map(|(key, value)| (key.clone(), value.clone())));
+            fields.retain(|key, _| !facts.rejects.contains(key));
+            fields
+        };
+        let shape = Self {
+            fields: with(told.unwrap_or(auto)),
+            without_thinking: thinking.off.as_ref().filter(|_| thinking.echo).map(with),
+            images: facts.images,
+            bounded: dialect == Dialect::Anthropic || facts.max_output.is_some(),
+            quirks,
+        };
+        (shape, unmet)
+    }
+
+    /// The further fields of this request. A vendor that wants the thinking of turns with tools back is
+    /// told not to think where history has such turns without it.
+    pub(crate) fn fields_for(&self, request: &ModelRequest) -> &Map<String, Value> {
+        match &self.without_thinking {
+            Some(fields) if request.messages.iter().any(|message| calls_without_thinking(message)) => fields,
+            Some(_) | None => &self.fields,
+        }
+    }
+
+    /// The bound of an answer in tokens: `usual`, as far as the model goes, and more for much effort.
+    pub fn max_tokens(usual: u32, facts: &ModelFacts, wishes: Wishes) -> u32 {
+        let wanted = if wishes.effort.is_some_and(|effort| effort > ROOMY) { ROOM.max(usual) } else { usual };
+        facts.max_output.map_or(usual, |most| wanted.min(most))
+    }
+}
+
+fn calls_without_thinking(message: &Message) -> bool {
+    message.tool_uses().next().is_some() && !message.content.iter().any(|block| matches!(block, Block::Thinking { .. }))
+}
