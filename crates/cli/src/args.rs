@@ -2,13 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
+use harness::Effort;
 use kernel::Mode;
 
 /// A coding agent. Without -p it talks in the terminal.
 #[derive(Debug, Parser)]
-#[command(name = "rsagent", version, about, disable_help_subcommand = true)]
+#[command(name = "rsagent", version, about, disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
 pub struct Args {
+    /// What to do in place of talking.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
     /// What to do. With -p, text piped to standard input is appended.
     pub prompt: Option<String>,
 
@@ -32,9 +37,29 @@ pub struct Args {
     #[arg(long)]
     pub model: Option<String>,
 
-    /// Provider: anthropic, deepseek, mock, or one from ~/.rsagent/settings.json.
+    /// Provider: one of `rsagent providers`, built in or from ~/.rsagent/settings.json.
     #[arg(long)]
     pub provider: Option<String>,
+
+    /// Who answers when the model is gone or stays overloaded: MODEL or PROVIDER/MODEL.
+    #[arg(long, value_name = "MODEL")]
+    pub fallback_model: Option<String>,
+
+    /// How much work an answer is worth: low, medium, high, xhigh or max.
+    #[arg(long, value_parser = effort)]
+    pub effort: Option<Effort>,
+
+    /// Whether the model thinks before it answers, where it can be told: adaptive or disabled.
+    #[arg(long, value_parser = thinking)]
+    pub thinking: Option<bool>,
+
+    /// Write down what the model is asked and says, without keys, for a bug report.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+
+    /// Answer from such a file in place of the model.
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    pub replay: Option<PathBuf>,
 
     /// Stop after this many model calls.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
@@ -69,6 +94,13 @@ pub struct Args {
     pub interactive: bool,
 }
 
+/// What to do in place of talking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub enum Command {
+    /// List the providers: which are set up, and which answer.
+    Providers,
+}
+
 /// What `-p` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
@@ -95,6 +127,18 @@ impl Args {
 fn dollars(text: &str) -> Result<f64, String> {
     let amount = text.parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount > 0.0);
     amount.ok_or_else(|| format!("`{text}` is no amount of US dollars; write a number such as 0.50"))
+}
+
+fn effort(text: &str) -> Result<Effort, String> {
+    text.parse().map_err(|_| format!("unknown effort `{text}`; use low, medium, high, xhigh or max"))
+}
+
+fn thinking(text: &str) -> Result<bool, String> {
+    match text {
+        "adaptive" | "on" => Ok(true),
+        "disabled" | "off" => Ok(false),
+        _ => Err(format!("unknown value `{text}`; use adaptive or disabled")),
+    }
 }
 
 /// Reads the name of a mode.

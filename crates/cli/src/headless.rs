@@ -179,6 +179,7 @@ impl Record {
             ("num_turns", json!(self.turns)),
             ("duration_ms", json!(u64::try_from(duration_ms).unwrap_or(u64::MAX))),
             ("usage", json!(session.usage())),
+            ("total_cost_usd", json!(session.usage().cost)),
             ("permission_denials", json!(self.denials)),
         ] {
             object[key] = value;

@@ -4,6 +4,7 @@
 mod args;
 mod exit;
 mod headless;
+mod providers;
 mod repl;
 mod sanitize;
 mod signals;
@@ -20,7 +21,7 @@ use clap::Parser;
 use harness::settings::FlagRules;
 use harness::{Environment, Session, SessionConfig, SessionError};
 
-use crate::args::{Args, OutputFormat};
+use crate::args::{Args, Command, OutputFormat};
 use crate::exit::Exit;
 use crate::signals::Signals;
 
@@ -68,12 +69,20 @@ fn is_broken_pipe(fault: &anyhow::Error) -> bool {
 
 fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result<Exit> {
     let environment = Environment::of_process();
+    if args.command == Some(Command::Providers) {
+        return providers::run(&environment);
+    }
     let mut session = Session::open(SessionConfig {
         environment: environment.clone(),
         cwd: std::env::current_dir().context("the working folder is gone; go to one that exists")?,
         add_dirs: args.add_dir.clone(),
         provider: args.provider.clone(),
         model: args.model.clone(),
+        fallback_model: args.fallback_model.clone(),
+        effort: args.effort,
+        thinking: args.thinking,
+        record: args.record.clone(),
+        replay: args.replay.clone(),
         mode: args.mode(),
         rules: FlagRules { allow: args.allowed_tools.clone(), deny: args.disallowed_tools.clone() },
         max_turns: args.max_turns,

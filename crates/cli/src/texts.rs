@@ -19,6 +19,13 @@ pub struct Texts {
     pub mode_is: String,
     pub model_is: String,
     pub usage_is: String,
+    pub cost_is: String,
+    pub cost_unknown: String,
+    pub provider_ready: String,
+    pub provider_reachable: String,
+    pub provider_failed: String,
+    pub provider_unset: String,
+    pub provider_no_model: String,
     pub unknown_command: String,
     pub leave_hint: String,
     pub interrupting: String,
@@ -59,6 +66,14 @@ impl Texts {
             texts.reasons = serde_json::from_str(ZH_REASONS)?;
         }
         Ok(texts)
+    }
+
+    /// An amount of US dollars in words.
+    pub fn cost(&self, dollars: Option<f64>) -> String {
+        match dollars {
+            Some(dollars) => fill(&self.cost_is, &[("dollars", &format!("{dollars:.4}"))]),
+            None => self.cost_unknown.clone(),
+        }
     }
 
     /// A reason that the model reads in English, for a person. What has no translation stays.

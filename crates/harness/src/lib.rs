@@ -5,6 +5,7 @@
 //! This is the lowest crate that reads the environment; below it everything is passed in.
 
 pub mod budget;
+pub mod connect;
 pub mod context;
 pub mod environment;
 pub mod git;
@@ -14,6 +15,9 @@ pub mod repeats;
 pub mod session;
 pub mod settings;
 
+pub use connect::{Presence, Surveyed, survey};
 pub use environment::Environment;
+pub use models::Effort;
+pub use models::wire::Dialect;
 pub use session::{Session, SessionConfig, SessionError};
 pub use settings::Settings;

@@ -10,12 +10,14 @@ use kernel::{
     Answer, Block, Conversation, Draft, EpochKind, EventStream, Extension, Extensions, Gate, Init, Mode, Place, Prefix,
     QueryParams, Questions, RetryBudget, Rules, SharedConversation, ToolPool, Usage, query,
 };
-use models::{Choice, Connection, RegistryError};
+use models::table::cost;
+use models::{Connection, Effort, RegistryError};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::{Budget, Estimate};
-use crate::context::{Context, Policy};
+use crate::connect::{connect, split};
+use crate::context::{Context, Policy, without_thinking};
 use crate::environment::Environment;
 use crate::repeats::Repeats;
 use crate::settings::{FlagRules, Settings, SettingsError};
@@ -41,6 +43,16 @@ pub struct SessionConfig {
     pub provider: Option<String>,
     /// `--model`.
     pub model: Option<String>,
+    /// `--fallback-model`: who answers when the model cannot, as `MODEL` or `PROVIDER/MODEL`.
+    pub fallback_model: Option<String>,
+    /// `--effort`.
+    pub effort: Option<Effort>,
+    /// `--thinking`.
+    pub thinking: Option<bool>,
+    /// `--record`: a file in which everything is written down that the model is asked and says.
+    pub record: Option<PathBuf>,
+    /// `--replay`: such a file, which answers in the model's place.
+    pub replay: Option<PathBuf>,
     /// The permission mode.
     pub mode: Mode,
     /// Rules of the command line.
@@ -76,12 +88,15 @@ pub enum SessionError {
     },
     /// A budget for a model whose price is not known.
     #[error(
-        "--max-budget-usd cannot be kept: the price of {model} is not known. Add its prices to models.json, or leave the budget out"
+        "--max-budget-usd cannot be kept: the price of {model} is not known. Set models.{model}.prices in the settings file, or leave the budget out"
     )]
     Price {
         /// The model.
         model: String,
     },
+    /// The history cannot be changed now.
+    #[error("the model stays as it is: {0}")]
+    History(#[from] kernel::Fault),
     /// A variable with a value that means nothing.
     #[error("{name}={value} is not a number. Set a whole number or unset it")]
     Variable {
@@ -97,9 +112,11 @@ impl SessionError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Settings(SettingsError::Rule { place, .. }) => place.starts_with("--"),
-            Self::Settings(_) | Self::Variable { .. } => false,
+            Self::Settings(_) | Self::Variable { .. } | Self::History(_) => false,
             Self::Price { .. } => true,
-            Self::Registry(fault) => matches!(fault, RegistryError::UnknownProvider { .. }),
+            Self::Registry(fault) => {
+                matches!(fault, RegistryError::UnknownProvider { .. } | RegistryError::NoModel { .. })
+            }
             Self::Folder { .. } => true,
         }
     }
@@ -122,11 +139,7 @@ impl Session {
     /// Opens a session. Reads settings and memory; starts nothing and connects to nothing.
     pub fn open(mut config: SessionConfig) -> Result<Self, SessionError> {
         let environment = config.environment.clone();
-        let settings_file = environment.settings_folder().map(|folder| folder.join("settings.json"));
-        let settings = match &settings_file {
-            Some(path) => Settings::load(path)?,
-            None => Settings::default(),
-        };
+        let settings = Settings::of(&environment)?;
         config.cwd = resolve(&config.cwd)?;
         config.add_dirs =
             config.add_dirs.iter().map(|path| resolve(&config.cwd.join(path))).collect::<Result<_, _>>()?;
@@ -141,6 +154,7 @@ impl Session {
                 .chain(extensions.iter().flat_map(|feature| feature.tools())),
         );
         let mut warnings = unknown(&settings, &rules, &all.names());
+        warnings.extend(connection.unmet.iter().cloned());
         let pool = all.filtered(|name| !rules.removes(name));
         let questions = config.can_ask.then(Arc::<Questions>::default);
         let gate = Gate::new(config.mode, rules, questions.clone());
@@ -234,17 +248,30 @@ impl Session {
         (&self.connection.provider, &self.connection.model_id)
     }
 
-    /// Changes the model within the provider.
-    pub fn set_model(&mut self, model: &str) -> Result<(), SessionError> {
-        let provider = self.connection.provider.clone();
-        let connection = connect(&self.config, &self.settings, Some(&provider), Some(model))?;
+    /// Changes the model: `MODEL` at the same provider, `PROVIDER/MODEL`, or `PROVIDER` for its own model.
+    /// Gives what a person should know of it. Thinking that the new model cannot take stays out from now on.
+    pub fn set_model(&mut self, name: &str) -> Result<Vec<String>, SessionError> {
+        let (provider, model) = split(&self.settings, name, &self.connection.provider)?;
+        let connection = connect(&self.config, &self.settings, Some(&provider), model.as_deref())?;
         self.features.adapt(&self.config, &connection)?;
+        let mut told = connection.unmet.clone();
+        let before = &self.connection;
+        let reads = connection.provider == before.provider
+            && (connection.model_id == before.model_id || connection.facts.thinking.reads(&before.model_id));
+        if !reads {
+            let mut conversation = self.params.conversation.lock();
+            if let Some(draft) = without_thinking(&conversation) {
+                conversation.open_epoch(draft, None)?;
+                told.push(format!("the thinking of {} is left out from now on", before.model_id));
+            }
+        }
         self.params.model = connection.model.clone();
         self.params.model_id = connection.model_id.clone();
         self.params.max_tokens = connection.max_tokens;
         self.params.init.model = connection.model_id.clone();
+        self.params.init.provider = connection.provider.clone();
         self.connection = connection;
-        Ok(())
+        Ok(told)
     }
 
     /// Tokens of the session so far, subagents included.
@@ -323,47 +350,31 @@ fn unknown(settings: &Settings, rules: &Rules, known: &[String]) -> Vec<String> 
     warnings
 }
 
-fn connect(
-    config: &SessionConfig,
-    settings: &Settings,
-    provider: Option<&str>,
-    model: Option<&str>,
-) -> Result<Connection, RegistryError> {
-    let environment = &config.environment;
-    let providers = settings.providers.iter().map(|(name, provider)| models::UserProvider {
-        name: name.clone(),
-        dialect: provider.dialect.clone(),
-        base_url: provider.base_url.clone(),
-        api_key_env: provider.api_key_env.clone(),
-        model: provider.model.clone(),
-    });
-    let choice = Choice {
-        provider: provider.map(str::to_owned),
-        model: model.map(str::to_owned),
-        providers: providers.collect(),
-        variable: &|name| environment.get(name).map(str::to_owned),
-    };
-    models::connect(&choice, environment.network())
-}
-
 fn policy(environment: &Environment, connection: &Connection) -> Result<Policy, SessionError> {
     Ok(Policy {
         threshold: number(environment, &THRESHOLD)?,
-        window: connection.context_window,
+        window: connection.facts.context_window,
         reserve: u64::from(connection.max_tokens),
-        max_output: None,
-        bound: false,
-        echo: false,
+        max_output: connection.facts.max_output,
+        bound: connection.facts.thinking.bound,
+        echo: connection.facts.thinking.echo,
     })
 }
 
-/// What a call costs, where that is known.
+/// What the input of a call costs at most: as if none of it came from the cache.
 fn estimate(connection: &Connection) -> Result<Estimate, SessionError> {
-    Err(SessionError::Price { model: connection.model_id.clone() })
+    if let Some(model) = &connection.unpriced {
+        return Err(SessionError::Price { model: model.clone() });
+    }
+    let prices = connection.facts.prices.clone();
+    Ok(Arc::new(move |tokens| cost(&prices, &Usage { input_tokens: tokens, ..Usage::default() })))
 }
 
 /// A variable that holds a whole number.
-fn number<T: std::str::FromStr>(environment: &Environment, names: &[&str]) -> Result<Option<T>, SessionError> {
+pub(crate) fn number<T: std::str::FromStr>(
+    environment: &Environment,
+    names: &[&str],
+) -> Result<Option<T>, SessionError> {
     let Some((name, value)) = environment.first(names) else { return Ok(None) };
     let fault = || SessionError::Variable { name: name.to_owned(), value: value.to_owned() };
     value.trim().parse().map(Some).map_err(|_| fault())

@@ -5,16 +5,26 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use kernel::{Origin, Rule, Rules};
+use models::Effort;
+use models::registry::Rows;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::environment::Environment;
+
 /// What the user has set. Keys that this version does not know are left alone.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
     /// Providers by name, beside the built-in ones.
     pub providers: BTreeMap<String, Provider>,
+    /// What is known of models, beside and in place of the built-in table.
+    pub models: Rows,
+    /// How much work a model puts into an answer.
+    pub effort_level: Option<Effort>,
+    /// Whether models think.
+    pub always_thinking_enabled: Option<bool>,
     /// Permission rules.
     pub permissions: Permissions,
     /// What else stands there.
@@ -23,10 +33,10 @@ pub struct Settings {
 }
 
 /// `providers.NAME`. What a built-in provider has need not be said again.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Provider {
-    /// How it speaks: `anthropic`.
+    /// How it speaks: `anthropic` or `openai`.
     pub dialect: Option<String>,
     /// Where it is, such as `https://api.example.com`.
     pub base_url: Option<String>,
@@ -34,6 +44,11 @@ pub struct Provider {
     pub api_key_env: Option<String>,
     /// The model that is used unless another is named.
     pub model: Option<String>,
+    /// A quick and cheap model for chores.
+    pub small_model: Option<String>,
+    /// Fields that every request to it has beside ours.
+    #[serde(default)]
+    pub body: Map<String, Value>,
     /// What else stands there.
     #[serde(flatten)]
     unknown: BTreeMap<String, Value>,
@@ -90,6 +105,12 @@ pub enum SettingsError {
 }
 
 impl Settings {
+    /// What stands in the settings folder of these surroundings.
+    pub fn of(environment: &Environment) -> Result<Self, SettingsError> {
+        let folder = environment.settings_folder();
+        folder.map_or_else(|| Ok(Self::default()), |folder| Self::load(&folder.join("settings.json")))
+    }
+
     /// Reads the file; a missing one is the same as an empty one.
     pub fn load(path: &Path) -> Result<Self, SettingsError> {
         let text = match read(path) {
@@ -227,6 +248,8 @@ mod tests {
                     base_url: Some("http://127.0.0.1:9".into()),
                     api_key_env: Some("K".into()),
                     model: Some("m".into()),
+                    small_model: None,
+                    body: Map::new(),
                     unknown: BTreeMap::new(),
                 },
             )]),
@@ -237,6 +260,7 @@ mod tests {
                 ..Permissions::default()
             },
             unknown: BTreeMap::from([("other".to_owned(), Value::from(1))]),
+            ..Settings::default()
         };
         assert_eq!(settings, expected);
     }

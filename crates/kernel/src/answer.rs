@@ -140,7 +140,7 @@ impl Attempt {
             let cut = || ModelError::new(ErrorKind::Transport, "the stream of the answer ended before the answer did");
             let piece = match next.unwrap_or_else(|| Err(cut()))? {
                 ModelEvent::Stop(stop) => return Ok(stop),
-                ModelEvent::Alive => continue,
+                ModelEvent::Alive | ModelEvent::InputDelta => continue,
                 ModelEvent::Usage(usage) => {
                     self.usage = usage;
                     continue;

@@ -47,6 +47,8 @@ pub enum ModelEvent {
     TextDelta(String),
     /// More of a thinking block.
     ThinkingDelta(String),
+    /// More of a tool call: progress, of which nothing is shown before the call is whole.
+    InputDelta,
     /// A finished block, in order of the content. A text may be cut by the stop reason; half a tool
     /// call never arrives.
     Block(Block),

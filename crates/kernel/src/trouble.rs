@@ -118,10 +118,8 @@ pub(crate) async fn help(
             Act::Say(_) => drop(keep(scope, blocks, usage).await),
             Act::Epoch(_) | Act::Longer(_) | Act::Fail(_) => {
                 count(scope, usage).await;
-                scope
-                    .outlet
-                    .send(retry_event(format!("the answer was not whole ({name})"), 1, Duration::ZERO, true))
-                    .await;
+                let void = retry_event(format!("the answer was not whole ({name})"), 1, Duration::ZERO, true);
+                scope.outlet.send(void).await;
             }
         }
     }

@@ -92,7 +92,8 @@ pub(crate) fn is_answer(event: &ModelEvent) -> bool {
     match event {
         ModelEvent::TextDelta(_) | ModelEvent::ThinkingDelta(_) | ModelEvent::Block(_) => true,
         ModelEvent::Retry { .. } | ModelEvent::Usage(_) | ModelEvent::Alive | ModelEvent::Notice(_) => false,
-        ModelEvent::Stop(_) => false,
+        // Of half a call nothing was shown.
+        ModelEvent::InputDelta | ModelEvent::Stop(_) => false,
     }
 }
 

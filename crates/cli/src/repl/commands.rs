@@ -40,15 +40,22 @@ pub fn run(line: &str, session: &mut Session, view: &mut View) -> anyhow::Result
         },
         ("/model", "") => show_model(session, view)?,
         ("/model", name) => match session.set_model(name) {
-            Ok(()) => show_model(session, view)?,
+            Ok(notices) => {
+                show_model(session, view)?;
+                for notice in notices {
+                    view.fault(&notice)?;
+                }
+            }
             Err(fault) => view.fault(&fault.to_string())?,
         },
         ("/usage", _) => {
             let usage = session.usage();
             let input = usage.total() - usage.output_tokens;
+            let cost = view.texts.cost(usage.cost);
             view.say(&fill(
                 &view.texts.usage_is,
                 &[
+                    ("cost", &cost),
                     ("input", &input),
                     ("cached", &usage.cache_read_input_tokens),
                     ("written", &usage.cache_creation_input_tokens),

@@ -193,9 +193,12 @@ impl View {
         }
         if usage.total() > 0 {
             let input = usage.total() - usage.output_tokens;
+            // What is not known is said once, by /usage.
+            let cost = usage.cost.map(|cost| format!(" · {}", self.texts.cost(Some(cost)))).unwrap_or_default();
+            let cached = usage.cache_read_input_tokens;
             let text = fill(
                 &self.texts.turn_usage,
-                &[("input", &input), ("cached", &usage.cache_read_input_tokens), ("output", &usage.output_tokens)],
+                &[("input", &input), ("cached", &cached), ("output", &usage.output_tokens), ("cost", &cost)],
             );
             self.hint(&text)?;
         }

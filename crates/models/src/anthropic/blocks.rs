@@ -12,7 +12,7 @@ pub(super) struct Delta {
     pub(super) text: Option<String>,
     pub(super) thinking: Option<String>,
     signature: Option<String>,
-    partial_json: Option<String>,
+    pub(super) partial_json: Option<String>,
     citation: Option<Value>,
     pub(super) stop_reason: Option<String>,
     pub(super) stop_details: Option<Value>,

@@ -106,7 +106,8 @@ impl Decoder {
             "content_block_delta" => {
                 let delta = wire.delta.unwrap_or_default();
                 self.blocks.grow(wire.index, &delta);
-                let Delta { text, thinking, .. } = delta;
+                let Delta { text, thinking, partial_json, .. } = delta;
+                out.extend(partial_json.map(|_| ModelEvent::InputDelta));
                 say(text, thinking, out);
             }
             "content_block_stop" => {

@@ -93,6 +93,7 @@ enum EventLine {
     Retry { reason: String, attempt: u32, delay: Duration },
     TextDelta(String),
     ThinkingDelta(String),
+    InputDelta,
     Block(Block),
     Usage(Usage),
     Alive,

@@ -88,7 +88,7 @@ impl Call {
         self.held.push((self.elapsed(), event.clone()));
         let whole = match event {
             ModelEvent::Block(_) | ModelEvent::Stop(_) | ModelEvent::Retry { .. } => true,
-            ModelEvent::TextDelta(_) | ModelEvent::ThinkingDelta(_) => false,
+            ModelEvent::TextDelta(_) | ModelEvent::ThinkingDelta(_) | ModelEvent::InputDelta => false,
             ModelEvent::Usage(_) | ModelEvent::Alive | ModelEvent::Notice(_) => false,
         };
         if whole {

@@ -46,6 +46,9 @@ pub struct UserProvider {
     pub body: Map<String, Value>,
 }
 
+/// Rows of the table of models, by model.
+pub type Rows = BTreeMap<String, Row>;
+
 /// What decides who is asked. Empty values count as not given.
 pub struct Choice<'a> {
     /// `--provider`.
@@ -54,8 +57,10 @@ pub struct Choice<'a> {
     pub model: Option<String>,
     /// The user's providers.
     pub providers: Vec<UserProvider>,
-    /// What is known of models beside the built-in table, the weightiest last.
-    pub models: Vec<BTreeMap<String, Row>>,
+    /// What the user says of models.
+    pub models: Rows,
+    /// What a provider said of its models when it was last asked.
+    pub said: &'a dyn Fn(&str) -> Rows,
     /// What is wanted of every answer.
     pub wishes: Wishes,
     /// The value of an environment variable.
@@ -123,9 +128,8 @@ pub fn choose(choice: &Choice<'_>) -> Result<Resolved, RegistryError> {
         .or_else(|| own_model(provider, &variable))
         .ok_or_else(|| RegistryError::NoModel { provider: provider.name.clone() })?;
     let mut table = Table::built_in();
-    for rows in &choice.models {
-        table.lay(rows);
-    }
+    table.lay(&(choice.said)(&provider.name));
+    table.lay(&choice.models);
     let facts = table.facts(&model_id)?;
     let own = choice.providers.iter().find(|own| own.name == provider.name);
     let body = own.map(|own| own.body.clone()).unwrap_or_default();

@@ -48,12 +48,15 @@ pub struct Connection {
     pub facts: ModelFacts,
     /// What of the wishes cannot be, in words for a person.
     pub unmet: Vec<String>,
+    /// A model whose price is not known, where there is one among those that may answer.
+    pub unpriced: Option<String>,
 }
 
 /// Decides who is asked and makes a model of it. Opens no connection, loads no certificate.
 pub fn connect(choice: &Choice<'_>, network: &Network) -> Result<Connection, RegistryError> {
     let resolved = choose(choice)?;
     let mut model = one(&resolved, network);
+    let mut unpriced = resolved.facts.prices.is_empty().then(|| resolved.model_id.clone());
     let mut secrets: Vec<String> = secret(&resolved).into_iter().collect();
     if let Some(name) = &network.fallback {
         let (provider, other) = split(name, &resolved.provider, &choice.providers)?;
@@ -62,6 +65,7 @@ pub fn connect(choice: &Choice<'_>, network: &Network) -> Result<Connection, Reg
         secrets.extend(secret(&other));
         let reads = other.provider == resolved.provider
             && (other.model_id == resolved.model_id || other.facts.thinking.reads(&resolved.model_id));
+        unpriced = unpriced.or_else(|| other.facts.prices.is_empty().then(|| other.model_id.clone()));
         let model_of_other = one(&other, network);
         let other = Other { model: model_of_other, id: other.model_id, max_tokens: other.max_tokens, reads };
         model = Arc::new(Fallback::new(model, other));
@@ -79,7 +83,7 @@ pub fn connect(choice: &Choice<'_>, network: &Network) -> Result<Connection, Reg
         model = Arc::new(recording.map_err(|fault| RegistryError::Recording(fault.to_string()))?);
     }
     let Resolved { provider, model_id, small_model, max_tokens, facts, unmet, .. } = resolved;
-    Ok(Connection { model, provider, model_id, small_model, max_tokens, facts, unmet })
+    Ok(Connection { model, provider, model_id, small_model, max_tokens, facts, unmet, unpriced })
 }
 
 /// One model, as it answers by itself.

@@ -1,8 +1,11 @@
 //! Owns which request a model takes: what the table, the user's wishes and the provider's ways come
 //! to. Must not know how a body is put together.
 
+use std::str::FromStr;
+
 use kernel::{Block, Message, ModelRequest};
 use serde::Deserialize;
+use serde::de::value::StrDeserializer;
 use serde_json::{Map, Value, json};
 
 use super::facts::ModelFacts;
@@ -23,6 +26,18 @@ pub enum Effort {
     /// As much as it can.
     Max,
 }
+
+impl FromStr for Effort {
+    type Err = UnknownEffort;
+
+    fn from_str(name: &str) -> Result<Self, UnknownEffort> {
+        Self::deserialize(StrDeserializer::new(name)).map_err(|_: serde::de::value::Error| UnknownEffort)
+    }
+}
+
+/// No level has this name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownEffort;
 
 /// With more effort than this a model needs room for long thinking.
 const ROOMY: Effort = Effort::High;

@@ -42,6 +42,11 @@ impl Dialect {
         }
     }
 
+    /// The path less its version.
+    pub(super) fn endpoint(self) -> &'static str {
+        self.path().trim_start_matches("/v1")
+    }
+
     /// The whole body of a streaming request.
     pub fn body(self, request: &ModelRequest, shape: &Shape) -> Vec<u8> {
         match self {

@@ -5,10 +5,12 @@ mod answer;
 mod call;
 mod dialect;
 pub(crate) mod error;
+mod probe;
 mod site;
 
 pub use answer::Answer;
 pub use call::Remote;
 pub(crate) use dialect::Decoder;
 pub use dialect::Dialect;
+pub use probe::probe;
 pub use site::{Auth, Secret, Site};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use kernel::{Block, ErrorKind, ModelError, ModelEvent, StopReason, Usage};
-use models::anthropic::{Answer, Auth, Site};
+use models::wire::{Answer, Auth, Dialect, Site};
 use serde_json::{Value, json};
 
 use crate::server::{Reply, Server};
@@ -15,6 +15,7 @@ use crate::support::{
 fn site() -> Arc<Site> {
     Arc::new(Site {
         provider: "anthropic".into(),
+        dialect: Dialect::Anthropic,
         url: "http://models.test/v1/messages".parse().unwrap(),
         auth: Auth::Nothing,
         key_hint: "Set KEY".into(),

@@ -2,9 +2,13 @@
 
 use std::collections::HashMap;
 
-use models::anthropic::{Auth, Secret};
-use models::registry::{Endpoint, facts};
+use models::registry::Endpoint;
+use models::table::{ModelFacts, Table};
+use models::wire::{Auth, Secret};
 use models::{Choice, MockConfig, RegistryError, Resolved, UserProvider, choose};
+use serde_json::Map;
+
+use crate::support::choice;
 
 fn decide(
     flags: (Option<&str>, Option<&str>),
@@ -13,12 +17,8 @@ fn decide(
 ) -> Result<Resolved, RegistryError> {
     let variables: HashMap<&str, &str> = variables.iter().copied().collect();
     let variable = |name: &str| variables.get(name).map(|value| (*value).to_owned());
-    choose(&Choice {
-        provider: flags.0.map(str::to_owned),
-        model: flags.1.map(str::to_owned),
-        providers,
-        variable: &variable,
-    })
+    let (provider, model) = (flags.0.map(str::to_owned), flags.1.map(str::to_owned));
+    choose(&Choice { provider, model, providers, ..choice(&variable) })
 }
 
 fn user(name: &str, dialect: &str, url: &str, key: Option<&str>) -> UserProvider {
@@ -28,6 +28,8 @@ fn user(name: &str, dialect: &str, url: &str, key: Option<&str>) -> UserProvider
         base_url: Some(url.into()),
         api_key_env: key.map(str::to_owned),
         model: Some("own-model".into()),
+        small_model: None,
+        body: Map::new(),
     }
 }
 
@@ -44,14 +46,14 @@ fn pair(provider: &str, model: &str) -> (String, String) {
 
 fn url(resolved: Result<Resolved, RegistryError>) -> String {
     match resolved.unwrap().endpoint {
-        Endpoint::Anthropic(site) => site.url.to_string(),
+        Endpoint::Remote(site, _) => site.url.to_string(),
         Endpoint::Mock(_) => panic!("the mock has no address"),
     }
 }
 
 fn auth(resolved: Result<Resolved, RegistryError>) -> Auth {
     match resolved.unwrap().endpoint {
-        Endpoint::Anthropic(site) => site.auth,
+        Endpoint::Remote(site, _) => site.auth,
         Endpoint::Mock(_) => panic!("the mock has no key"),
     }
 }
@@ -108,7 +110,7 @@ fn a_token_counts_as_key_of_anthropic_and_goes_first() {
 fn providers_of_the_user() {
     let local = || user("local", "anthropic", "http://127.0.0.1:8080", None);
     let resolved = decide((Some("local"), None), &[], vec![local()]).unwrap();
-    assert_eq!((resolved.model_id.as_str(), resolved.context_window), ("own-model", None));
+    assert_eq!((resolved.model_id.as_str(), resolved.facts.context_window), ("own-model", None));
     assert_eq!(auth(Ok(resolved)), Auth::Nothing);
     // Without a key nothing tells that it is wanted.
     assert_eq!(decide(NONE, &[], vec![local()]).unwrap().provider, "mock");
@@ -145,10 +147,11 @@ fn the_pace_of_the_mock() {
 #[test]
 fn bounds_of_models() {
     let sonnet = decide(NONE, &[("ANTHROPIC_API_KEY", "a")], Vec::new()).unwrap();
-    assert_eq!((sonnet.max_tokens, sonnet.context_window), (32_000, Some(1_000_000)));
-    assert_eq!(facts("claude-haiku-4-5-20251001").map(|facts| facts.context_window), Some(200_000));
-    assert_eq!(facts("deepseek-v4-pro").map(|facts| facts.max_output), Some(384_000));
-    assert_eq!(facts("claude-haiku-4-5-x"), None);
+    assert_eq!((sonnet.max_tokens, sonnet.facts.context_window), (32_000, Some(1_000_000)));
+    let facts = |model: &str| Table::built_in().facts(model).unwrap();
+    assert_eq!(facts("claude-haiku-4-5-20251001").context_window, Some(200_000));
+    assert_eq!(facts("deepseek-v4-pro").max_output, Some(384_000));
+    assert_eq!(facts("claude-haiku-4-5-x"), ModelFacts::default());
 }
 
 #[test]

@@ -10,10 +10,10 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::server::{Reply, Server};
-use crate::support::{KEY, ask, assistant, call, hello, model_at, model_with, request, result, says};
+use crate::support::{KEY, ask, assistant, call, hello, model_at, model_with, plain, request, result, says};
 
 fn json_of(request: &ModelRequest) -> Value {
-    serde_json::from_slice(&body(request)).unwrap()
+    serde_json::from_slice(&body(request, &plain())).unwrap()
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ fn marks_are_on_the_last_blocks_that_can_carry_one() {
     assert_eq!(marks(&request), ["0.0", "2.1"]);
     request.extra = Some(Arc::new(Message::user("summarise")));
     assert_eq!(marks(&request), ["2.1", "5.0"]);
-    assert_eq!(String::from_utf8(body(&request)).unwrap().matches(CACHE_MARK).count(), 4);
+    assert_eq!(String::from_utf8(body(&request, &plain())).unwrap().matches(CACHE_MARK).count(), 4);
 }
 
 #[test]
@@ -139,13 +139,13 @@ fn what_the_model_said_goes_back_byte_for_byte() {
     let thinking = r#"{"type":"thinking","thinking":"","signature":"c2ln","later":{"b":1,"a":2}}"#;
     let content = [raw, thinking].map(|block| serde_json::from_str::<Block>(block).unwrap());
     let request = request(vec![Message::user("x"), assistant(content.into())]);
-    let body = String::from_utf8(body(&request)).unwrap();
+    let body = String::from_utf8(body(&request, &plain())).unwrap();
     assert!(body.contains(&format!(r#"{{"role":"assistant","content":[{raw},{thinking}]}}"#)));
 }
 
 /// The bytes of the messages without cache marks.
 fn messages_of(request: &ModelRequest) -> String {
-    let body = String::from_utf8(body(request)).unwrap().replace(CACHE_MARK, "");
+    let body = String::from_utf8(body(request, &plain())).unwrap().replace(CACHE_MARK, "");
     let (_, messages) = body.split_once(r#""messages":["#).unwrap();
     messages.strip_suffix(r#"],"stream":true}"#).unwrap().to_owned()
 }
@@ -182,7 +182,7 @@ proptest! {
         for count in 1..=messages.len() {
             let request =
                 ModelRequest { messages: Arc::new(messages[..count].to_vec()), ..hello() };
-            let body = String::from_utf8(body(&request)).unwrap();
+            let body = String::from_utf8(body(&request, &plain())).unwrap();
             prop_assert!(body.matches(CACHE_MARK).count() <= 4);
             let value: Value = serde_json::from_str(&body).unwrap();
             for (sent, message) in value["messages"].as_array().unwrap().iter().zip(&messages) {

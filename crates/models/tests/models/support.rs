@@ -1,6 +1,6 @@
 //! Owns what the tests share: requests, a model at an address, answers as the API words them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use futures::StreamExt;
@@ -8,7 +8,8 @@ use kernel::{
     Block, Message, Model, ModelError, ModelEvent, ModelRequest, Prefix, ResultContent, RetryBudget, Role, SystemBlock,
     ToolSpec, ToolUseId,
 };
-use models::{Choice, NetConfig};
+use models::table::Shape;
+use models::{Choice, NetConfig, Network, Wishes};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -65,8 +66,26 @@ pub fn model_at(url: &str) -> Arc<dyn Model> {
 pub fn model_with(variables: &[(&str, &str)], network: NetConfig) -> Arc<dyn Model> {
     let variables: HashMap<&str, &str> = variables.iter().copied().collect();
     let variable = |name: &str| variables.get(name).map(|value| (*value).to_owned());
-    let choice = Choice { provider: None, model: None, providers: Vec::new(), variable: &variable };
-    models::connect(&choice, network).unwrap().model
+    let network = Network { http: network, ..Network::default() };
+    models::connect(&choice(&variable), &network).unwrap().model
+}
+
+/// What nobody has chosen anything in, but for variables.
+pub fn choice(variable: &dyn Fn(&str) -> Option<String>) -> Choice<'_> {
+    Choice {
+        provider: None,
+        model: None,
+        providers: Vec::new(),
+        models: BTreeMap::new(),
+        said: &|_| BTreeMap::new(),
+        wishes: Wishes::default(),
+        variable,
+    }
+}
+
+/// The shape of a model of which nothing is known.
+pub fn plain() -> Shape {
+    Shape { images: true, bounded: true, ..Shape::default() }
 }
 
 pub async fn ask(model: &Arc<dyn Model>, request: ModelRequest) -> Vec<Result<ModelEvent, ModelError>> {
