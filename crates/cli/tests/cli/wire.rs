@@ -35,11 +35,12 @@ fn the_request_is_what_the_api_expects() {
 
     let body = &first.body;
     let keys: Vec<&String> = body.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["model", "max_tokens", "system", "tools", "messages", "stream"]);
+    assert_eq!(keys, ["model", "max_tokens", "thinking", "system", "tools", "messages", "stream"]);
     assert_eq!(
         (&body["model"], &body["max_tokens"], &body["stream"]),
         (&json!("claude-sonnet-5-5"), &json!(32_000), &json!(true))
     );
+    assert_eq!(body["thinking"], json!({"type": "adaptive", "display": "summarized"}));
     let mark = json!({"type": "ephemeral"});
     let system = body["system"].as_array().unwrap();
     assert_eq!(system.len(), 2);

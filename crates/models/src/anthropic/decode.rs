@@ -107,7 +107,7 @@ impl Decoder {
                 let delta = wire.delta.unwrap_or_default();
                 self.blocks.grow(wire.index, &delta);
                 let Delta { text, thinking, partial_json, .. } = delta;
-                out.extend(partial_json.map(|_| ModelEvent::InputDelta));
+                out.extend(partial_json.filter(|piece| !piece.is_empty()).map(|_| ModelEvent::InputDelta));
                 say(text, thinking, out);
             }
             "content_block_stop" => {

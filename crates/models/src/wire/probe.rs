@@ -51,9 +51,12 @@ async fn ask(site: &Site, network: &NetConfig) -> Result<BTreeMap<String, Row>, 
 
 /// What is no list has no models in it.
 fn read(body: &[u8]) -> BTreeMap<String, Row> {
-    let Ok(mut value) = serde_json::from_slice::<Value>(body) else { return BTreeMap::new() };
-    let Value::Array(list) = value["data"].take() else { return BTreeMap::new() };
-    let named = list.iter().filter_map(|model| Some((model["id"].as_str()?.to_owned(), row(model))));
+    let value = serde_json::from_slice::<Value>(body).unwrap_or_default();
+    let named = value["data"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|model| Some((model["id"].as_str()?.to_owned(), row(model))));
     named.collect()
 }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use kernel::{Block, ErrorKind, ModelError, ModelEvent, StopReason, Usage};
+use models::table::{Table, cost};
 use models::wire::{Answer, Auth, Dialect, Site};
 use serde_json::{Value, json};
 
@@ -85,6 +86,8 @@ fn everything_decoded() -> Vec<ModelEvent> {
         ModelEvent::TextDelta("wörld 🙂".into()),
         ModelEvent::Block(Block::text("你好, wörld 🙂")),
         ModelEvent::Block(Block::Other(json!({"type": "redacted_thinking", "data": "AAEC"}))),
+        ModelEvent::InputDelta,
+        ModelEvent::InputDelta,
         ModelEvent::Block(call("toolu_1", "Read", json!({"file_path": "a.txt"}))),
         usage(7),
         ModelEvent::Stop(StopReason::EndTurn),
@@ -101,7 +104,13 @@ async fn a_body_split_at_every_byte_gives_the_same_events() {
     let count = replies.len();
     let server = Server::start(replies).await;
     let model = model_at(&server.url);
-    let expected: Vec<_> = everything_decoded().into_iter().map(Ok).collect();
+    // The model behind the address is claude-sonnet-5-5, which has a price.
+    let prices = Table::built_in().facts("claude-sonnet-5-5").unwrap().prices;
+    let priced = |event| match event {
+        ModelEvent::Usage(usage) => ModelEvent::Usage(Usage { cost: cost(&prices, &usage), ..usage }),
+        other => other,
+    };
+    let expected: Vec<_> = everything_decoded().into_iter().map(priced).map(Ok).collect();
     for at in 0..count {
         assert_eq!(ask(&model, hello()).await, expected, "split {at}");
     }

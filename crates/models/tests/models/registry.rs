@@ -126,10 +126,11 @@ fn providers_of_the_user() {
 #[test]
 fn what_cannot_be_chosen_says_what_to_do() {
     let told = |flags, providers| decide(flags, &[], providers).unwrap_err().to_string();
-    insta::assert_snapshot!(told((Some("nobody"), None), Vec::new()), @r#"there is no provider "nobody". Choose one of anthropic, deepseek, mock, or add it under "providers" in the settings file"#);
+    insta::assert_snapshot!(told((Some("nobody"), None), Vec::new()), @r#"there is no provider "nobody". Choose one of anthropic, deepseek, openai, openrouter, qwen, kimi, glm, mistral, ollama, lmstudio, llamacpp, vllm, mock, or add it under "providers" in the settings file"#);
     insta::assert_snapshot!(told((Some("anthropic"), None), Vec::new()), @"provider anthropic needs a key. Set ANTHROPIC_API_KEY, or choose another provider with --provider (mock needs none)");
-    let openai = vec![user("local", "openai", "http://127.0.0.1:1/v1", None)];
-    insta::assert_snapshot!(told((Some("local"), None), openai), @r#"provider local: dialect "openai" is not supported yet. Use a base URL that speaks "anthropic""#);
+    let gemini = vec![user("local", "gemini", "http://127.0.0.1:1/v1", None)];
+    insta::assert_snapshot!(told((Some("local"), None), gemini), @r#"provider local: dialect "gemini" is not known. Write "anthropic" or "openai""#);
+    insta::assert_snapshot!(told((Some("ollama"), None), Vec::new()), @"provider ollama needs the name of a model. Name one with --model, or set providers.ollama.model in the settings file");
     let broken = vec![user("local", "anthropic", "127.0.0.1:8080", None)];
     insta::assert_snapshot!(told((Some("local"), None), broken), @r#"provider local: "127.0.0.1:8080" is not a base URL (relative URL without a base). It looks like https://api.example.com"#);
     let taken = vec![user("mock", "anthropic", "http://127.0.0.1:1", None)];
