@@ -4,6 +4,8 @@
 
 #[path = "models/answer.rs"]
 mod answer;
+#[path = "models/cache.rs"]
+mod cache;
 #[path = "models/errors.rs"]
 mod errors;
 #[path = "models/fallback.rs"]
