@@ -1,5 +1,6 @@
 //! One module per way of using the binary.
 
+mod costs;
 mod faults;
 mod headless;
 mod mock;
