@@ -1,5 +1,6 @@
 //! One module per way of using the binary.
 
+mod choices;
 mod costs;
 mod faults;
 mod headless;
