@@ -28,8 +28,8 @@ SERVER = "xllamacpp==2026.10.11549"
 DIALECTS = ("anthropic", "openai")
 # What is asked, which tools count, and what a right answer holds.
 TASKS = [
-    ("reads a file", "Read the file notes.txt and tell me the door code.", {"Read", "Bash"}, "4711"),
-    ("runs a command", "Run the command `wc -l list.txt` and tell me how many lines the file has.", {"Bash"}, "37"),
+    ("reads a file", "Use the Read tool on notes.txt. What is the door code in it?", {"Read", "Bash"}, "4711"),
+    ("runs a command", "Call Bash with `wc -l list.txt`, then tell me how many lines the file has.", {"Bash"}, "37"),
 ]
 
 
@@ -82,10 +82,12 @@ def ask(rsagent, url, dialect, prompt):
         home, work = pathlib.Path(folder, "home"), pathlib.Path(folder, "work")
         (home / ".rsagent").mkdir(parents=True)
         work.mkdir()
-        provider = {"dialect": dialect, "baseUrl": f"{url}/v1", "model": "local"}
+        provider = {"dialect": dialect, "baseUrl": f"{url}/v1", "model": "local",
+                    # The same answer each time, as far as the server goes.
+                    "body": {"temperature": 0}}
         settings = {"providers": {"local": provider}}
         (home / ".rsagent" / "settings.json").write_text(json.dumps(settings))
-        (work / "notes.txt").write_text("Keys hang in the kitchen.\nThe door code is 4711.\n")
+        (work / "notes.txt").write_text("The door code is 4711.\nKeys hang in the kitchen.\n")
         (work / "list.txt").write_text("".join(f"entry {n}\n" for n in range(37)))
         ran = subprocess.run(
             [rsagent, "-p", prompt, "--provider", "local", "--tools", "minimal", "--max-turns", "6",
