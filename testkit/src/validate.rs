@@ -23,6 +23,7 @@ fn pairs(messages: &[Value]) -> Result<(), String> {
     if messages.first().is_none_or(|message| message["role"] != "user") {
         return Err("messages: first message must use the \"user\" role".into());
     }
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut seen: HashSet<&str> = HashSet::new();
     let mut open: Vec<&str> = Vec::new();
     let mut before = None;
@@ -66,11 +67,11 @@ fn pairs(messages: &[Value]) -> Result<(), String> {
                     if !by_model {
                         return Err(format!("messages.{number}: `tool_use` blocks can only be in assistant messages"));
                     }
-                    if !block["input"].is_object() || block["name"].as_str().is_none_or(str::is_empty) {
+                    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.chars().all(allowed);
+                    if !block["input"].is_object() || !block["name"].as_str().is_some_and(is_name) {
                         return Err(format!("messages.{number}: tool_use needs a name and an object as input"));
                     }
                     let id = block["id"].as_str().unwrap_or("");
-                    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
                     if id.is_empty() || !id.chars().all(allowed) {
                         return Err(format!("messages.{number}: tool_use.id does not match"));
                     }

@@ -33,5 +33,5 @@ fn row(texts: &Texts, surveyed: &Surveyed) -> [String; 3] {
         Presence::Failed(fault) => fill(&texts.provider_failed, &[("fault", fault)]),
         Presence::Unset(fault) => fill(&texts.provider_unset, &[("fault", fault)]),
     };
-    [&surveyed.name, model, &state].map(|text| sanitize(text))
+    [&surveyed.name, model, &state].map(sanitize)
 }

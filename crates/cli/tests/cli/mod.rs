@@ -1,5 +1,6 @@
 //! One module per way of using the binary.
 
+mod chaos;
 mod faults;
 mod headless;
 mod mock;

@@ -101,11 +101,11 @@ impl Decoder {
         match kind {
             "message_start" => self.count(&wire.message["usage"], out),
             "content_block_start" => {
-                self.start(wire.index, wire.content_block, out);
+                self.start(wire.index, wire.content_block, out)?;
             }
             "content_block_delta" => {
                 let delta = wire.delta.unwrap_or_default();
-                self.blocks.grow(wire.index, &delta);
+                self.blocks.grow(wire.index, &delta).map_err(|_| self.malformed())?;
                 let Delta { text, thinking, partial_json, .. } = delta;
                 out.extend(partial_json.map(|_| ModelEvent::InputDelta));
                 say(text, thinking, out);
@@ -155,7 +155,7 @@ impl Decoder {
             return Err(error::no_model(&self.site, content_type));
         };
         for (index, block) in content.into_iter().enumerate() {
-            self.start(index, block, out);
+            self.start(index, block, out)?;
             self.blocks.stop(index);
             self.release(out);
         }
@@ -166,15 +166,20 @@ impl Decoder {
         Ok(())
     }
 
-    fn start(&mut self, index: usize, block: Value, out: &mut VecDeque<ModelEvent>) {
+    fn malformed(&self) -> ModelError {
+        ModelError::new(ErrorKind::Transport, format!("{} sent a malformed content block", error::place(&self.site)))
+    }
+
+    fn start(&mut self, index: usize, block: Value, out: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         let given = |key: &str| block[key].as_str().map(str::to_owned);
         match block["type"].as_str() {
             Some("text") => say(given("text"), None, out),
             Some("thinking") => say(None, given("thinking"), out),
             _ => {}
         }
-        self.blocks.start(index, block);
+        self.blocks.start(index, block).map_err(|_| self.malformed())?;
         self.release(out);
+        Ok(())
     }
 
     fn release(&mut self, out: &mut VecDeque<ModelEvent>) {
