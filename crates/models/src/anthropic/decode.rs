@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::blocks::{Blocks, Delta, Ending};
 use crate::sse::Event;
-use crate::wire::{Site, error};
+use crate::wire::{Site, error, tokens};
 
 /// The state of one answer. Blocks leave in order of their index, each once, and only whole.
 #[derive(Debug)]
@@ -195,16 +195,15 @@ impl Decoder {
             return;
         }
         let by_lifetime = &usage["cache_creation"];
-        let of = |value: &Value| value.as_u64().unwrap_or(0);
-        let written = of(&usage["cache_creation_input_tokens"])
-            .max(of(&by_lifetime["ephemeral_5m_input_tokens"]) + of(&by_lifetime["ephemeral_1h_input_tokens"]));
+        let written = tokens(&usage["cache_creation_input_tokens"])
+            .max(tokens(&by_lifetime["ephemeral_5m_input_tokens"]) + tokens(&by_lifetime["ephemeral_1h_input_tokens"]));
         let counts = &mut self.usage;
         for (count, reported) in [
-            (&mut counts.input_tokens, of(&usage["input_tokens"])),
+            (&mut counts.input_tokens, tokens(&usage["input_tokens"])),
             (&mut counts.cache_creation_input_tokens, written),
-            (&mut counts.cache_read_input_tokens, of(&usage["cache_read_input_tokens"])),
-            (&mut counts.ephemeral_1h_input_tokens, of(&by_lifetime["ephemeral_1h_input_tokens"])),
-            (&mut counts.output_tokens, of(&usage["output_tokens"])),
+            (&mut counts.cache_read_input_tokens, tokens(&usage["cache_read_input_tokens"])),
+            (&mut counts.ephemeral_1h_input_tokens, tokens(&by_lifetime["ephemeral_1h_input_tokens"])),
+            (&mut counts.output_tokens, tokens(&usage["output_tokens"])),
         ] {
             if reported > 0 {
                 *count = reported;

@@ -131,6 +131,6 @@ fn leaves_trace(call: &mut Value, rng: &mut Rng) -> Option<String> {
         return None;
     }
     let token = format!("t{:016x}", rng.u64(..));
-    call["input"]["command"] = json!(format!("./note {token}"));
+    call["input"]["command"] = json!(format!("note {token}"));
     Some(token)
 }
