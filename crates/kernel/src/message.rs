@@ -105,13 +105,13 @@ impl Block {
     }
 
     /// Whether this block may enter a history as something that `role` says. Results are recorded
-    /// instead, and only the model calls and thinks.
+    /// instead, only the model calls and thinks, and what has a known type but not its fields is nothing.
     pub(crate) fn may_be_said_by(&self, role: Role) -> bool {
         match self {
             Self::Text { .. } => !self.is_blank(),
             Self::ToolResult { .. } => false,
             Self::Thinking { .. } | Self::ToolUse { .. } => role == Role::Assistant,
-            Self::Other(_) => true,
+            Self::Other(value) => !matches!(value["type"].as_str(), None | Some("text" | "tool_use" | "tool_result")),
         }
     }
 

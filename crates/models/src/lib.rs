@@ -7,6 +7,7 @@ pub mod fallback;
 pub mod http;
 mod media;
 pub mod mock;
+mod names;
 pub mod openai;
 pub mod record;
 pub mod registry;

@@ -2,6 +2,7 @@
 
 mod choices;
 mod costs;
+mod chaos;
 mod faults;
 mod headless;
 mod mock;
