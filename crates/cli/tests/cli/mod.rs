@@ -1,8 +1,8 @@
 //! One module per way of using the binary.
 
+mod chaos;
 mod choices;
 mod costs;
-mod chaos;
 mod faults;
 mod headless;
 mod mock;
