@@ -29,7 +29,7 @@ DIALECTS = ("anthropic", "openai")
 # What is asked, which tools count, and what a right answer holds.
 TASKS = [
     ("reads a file", "Use the Read tool on notes.txt. What is the door code in it?", {"Read", "Bash"}, "4711"),
-    ("runs a command", "Call Bash with `wc -l list.txt`, then tell me how many lines the file has.", {"Bash"}, "37"),
+    ("runs a command", "Run `wc -l list.txt` with the Bash tool and report the number of lines.", {"Bash"}, "37"),
 ]
 
 
