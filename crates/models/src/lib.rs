@@ -5,6 +5,7 @@
 pub mod anthropic;
 pub mod fallback;
 pub mod http;
+mod json;
 mod media;
 pub mod mock;
 mod names;

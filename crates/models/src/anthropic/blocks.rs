@@ -16,6 +16,8 @@ pub(super) struct Delta {
     signature: Option<String>,
     pub(super) partial_json: Option<String>,
     citation: Option<Value>,
+    content: Option<Value>,
+    encrypted_content: Option<Value>,
     pub(super) stop_reason: Option<String>,
     pub(super) stop_details: Option<Value>,
 }
@@ -111,6 +113,14 @@ impl Blocks {
                     signature.get_or_insert_default().push_str(piece);
                 }
             }
+            // A summary that the vendor made comes whole, or not at all.
+            Block::Other(value) if value["type"] == "compaction" => {
+                for (key, given) in [("content", &delta.content), ("encrypted_content", &delta.encrypted_content)] {
+                    if let Some(given) = given {
+                        value[key] = given.clone();
+                    }
+                }
+            }
             Block::ToolUse { .. } | Block::ToolResult { .. } | Block::Other(_) => {}
         }
         Ok(())
@@ -186,5 +196,5 @@ impl Slot {
 
 /// The input of a call: an object or nothing at all, as the API demands it in history.
 fn parse_input(json: &str) -> Option<Value> {
-    serde_json::from_str(json).ok().filter(Value::is_object)
+    crate::json::from_str(json).ok().filter(Value::is_object)
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::blocks::{Blocks, Delta, Ending};
+use crate::json;
 use crate::sse::Event;
 use crate::wire::{Site, error, tokens};
 
@@ -76,10 +77,10 @@ impl Decoder {
         if self.over || data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
-        let wire = match serde_json::from_str::<Wire>(data) {
+        let wire = match json::from_str::<Wire>(data) {
             Ok(wire) => wire,
             Err(_) => {
-                let value: Value = serde_json::from_str(data).map_err(|fault| {
+                let value: Value = json::from_str(data).map_err(|fault| {
                     let text = format!("{} sent an event that is not JSON ({fault})", error::place(&self.site));
                     ModelError::new(ErrorKind::Transport, text)
                 })?;
