@@ -67,16 +67,12 @@ impl Case<'_> {
 
     /// Asks the model a question about the history, or about `instead` of it. Nothing of this enters
     /// the conversation. `None` where the model wrote no whole answer, `Err(None)` when the prompt was interrupted.
-    pub async fn ask(
-        &self,
-        instead: Option<Vec<Message>>,
-        question: &str,
-    ) -> Result<Option<String>, Option<ModelError>> {
+    pub async fn ask(&self, instead: Option<Vec<Message>>, text: &str) -> Result<Option<String>, Option<ModelError>> {
         let mut request = request(&self.scope.params, Some(self.max_tokens));
         if let Some(messages) = instead {
             request.messages = Arc::new(messages.into_iter().map(Arc::new).collect());
         }
-        request.extra = Some(Arc::new(Message::user(question)));
+        request.extra = Some(Arc::new(Message::user(text)));
         match call_model(self.scope, request, Audience::Nobody).await {
             Answered::Whole(Reply { blocks, stop, usage, .. }) => {
                 count(self.scope, usage).await;
