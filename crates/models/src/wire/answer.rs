@@ -10,6 +10,9 @@ use serde_json::Value;
 use super::{Decoder, Site, error};
 use crate::sse::{MAX_EVENT, SseReader};
 
+/// What a stream of events can begin with: the first letter of a field, a comment, or the byte order mark.
+const FIRST: [u8; 6] = [b'e', b'd', b'i', b'r', b':', 0xef];
+
 /// Turns the body of a successful response into events. After an error, or after
 /// [`ModelEvent::Stop`], it gives nothing more.
 #[derive(Debug)]
@@ -22,7 +25,7 @@ pub struct Answer {
 
 #[derive(Debug)]
 enum Body {
-    /// Nothing but blanks has come, and the header does not tell. Gateways get it wrong.
+    /// Nothing but blanks has come, and the header does not tell: gateways get it wrong.
     Unknown(Vec<u8>),
     Events(SseReader),
     /// One JSON value, to be read when it is whole.
@@ -32,12 +35,8 @@ enum Body {
 impl Answer {
     /// The answer to a call of `model`, about to arrive.
     pub fn new(site: Arc<Site>, model: &str, content_type: &str) -> Self {
-        let body = match says_events(content_type) {
-            true => Body::Events(SseReader::new()),
-            false => Body::Unknown(Vec::new()),
-        };
         let decoder = site.dialect.decoder(site.clone(), model);
-        Self { site, content_type: content_type.to_owned(), body, decoder }
+        Self { site, content_type: content_type.to_owned(), body: Body::Unknown(Vec::new()), decoder }
     }
 
     /// Takes bytes as they come.
@@ -60,8 +59,7 @@ impl Answer {
                         self.body = Body::Json(start);
                         Ok(())
                     }
-                    // The first letter of a field, a comment, or the byte order mark.
-                    b'e' | b'd' | b'i' | b'r' | b':' | 0xef => {
+                    first if says_events(&self.content_type) || FIRST.contains(&first) => {
                         self.body = Body::Events(SseReader::new());
                         self.push(&start, out)
                     }
@@ -96,6 +94,7 @@ impl Answer {
                 Ok(message) => self.decoder.whole(message, &self.content_type, out),
                 Err(_) => Err(error::cut(&self.site, Some("its JSON is incomplete"))),
             },
+            Body::Unknown(_) if says_events(&self.content_type) => self.decoder.end(out),
             Body::Unknown(_) => Err(error::cut(&self.site, Some("it is empty"))),
         }
     }
