@@ -4,6 +4,7 @@
 // A fault in here is a fault of the test that uses it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod chat;
 pub mod reply;
 pub mod server;
 pub mod validate;
