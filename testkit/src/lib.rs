@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod cases;
+pub mod chat;
 pub mod faults;
 pub mod reply;
 pub mod server;

@@ -5,6 +5,7 @@ mod answer;
 mod call;
 mod dialect;
 pub(crate) mod error;
+mod heard;
 mod probe;
 mod site;
 
