@@ -162,7 +162,7 @@ impl Fault {
         }
         // The code is more precise where both say something.
         let kinds = || [&error["code"], &error["type"]].into_iter().filter_map(Value::as_str);
-        let kind = kinds().find(|kind| status_of(kind).is_some()).or_else(|| kinds().last()).unwrap_or("");
+        let kind = kinds().find(|kind| status_of(kind).is_some()).or_else(|| kinds().next_back()).unwrap_or("");
         let code = &error["code"];
         let number = code.as_u64().or_else(|| code.as_str()?.parse().ok());
         Self {
