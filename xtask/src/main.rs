@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask tidy | test | bench`. Needs nothing but the toolchain.
+//! The project's own chores: `cargo xtask tidy | test | bench | chaos`. Needs nothing but the toolchain.
 
 // A command-line tool: standard output is its purpose.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -19,7 +19,8 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::check(&root),
         Some("test") => run::test(&root),
         Some("bench") => bench::start_up(&root),
-        _ => Err("usage: cargo xtask tidy | test | bench".to_owned()),
+        Some("chaos") => run::chaos(&root, &arguments[1..]),
+        _ => Err("usage: cargo xtask tidy | test | bench | chaos [SESSIONS] [SEED]".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

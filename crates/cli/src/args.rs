@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use harness::Effort;
+use harness::{Effort, Toolset};
 use kernel::Mode;
 
 /// A coding agent. Without -p it talks in the terminal.
@@ -68,6 +68,11 @@ pub struct Args {
     /// Stop before a call that would make the session cost more than this many US dollars.
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub max_budget_usd: Option<f64>,
+
+    /// Which tools there are: default, minimal (Read and Bash with a short prompt, for small models),
+    /// or names such as `Read,Bash`.
+    #[arg(long, value_name = "TOOLS", default_value = "default")]
+    pub tools: Toolset,
 
     /// Rules for what runs without a question, such as `Bash(git log *),Write`.
     #[arg(long, visible_alias = "allowedTools", value_name = "RULES")]

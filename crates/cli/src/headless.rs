@@ -167,9 +167,11 @@ impl Record {
             }
         };
         let is_error = subtype != "success";
-        let result = match (&self.error, is_error) {
-            (Some(error), true) => error,
-            _ => &self.answer,
+        // What was said before the budget ended is what there is of an answer.
+        let kept = self.end == Some(TerminalReason::Budget) && !self.answer.is_empty();
+        let result = match &self.error {
+            Some(error) if is_error && !kept => error,
+            Some(_) | None => &self.answer,
         };
         let mut object = not_started(result);
         for (key, value) in [

@@ -85,6 +85,7 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
         replay: args.replay.clone(),
         mode: args.mode(),
         rules: FlagRules { allow: args.allowed_tools.clone(), deny: args.disallowed_tools.clone() },
+        tools: args.tools.clone(),
         max_turns: args.max_turns,
         max_budget: args.max_budget_usd,
         append_system: args.append_system_prompt.clone(),

@@ -31,7 +31,8 @@ fn row(texts: &Texts, surveyed: &Surveyed) -> [String; 3] {
         Presence::Ready => texts.provider_ready.clone(),
         Presence::Reachable(count) => fill(&texts.provider_reachable, &[("count", count)]),
         Presence::Failed(fault) => fill(&texts.provider_failed, &[("fault", fault)]),
+        Presence::NoKey(variable) => fill(&texts.provider_no_key, &[("variable", variable)]),
         Presence::Unset(fault) => fill(&texts.provider_unset, &[("fault", fault)]),
     };
-    [&surveyed.name, model, &state].map(|text| sanitize(text))
+    [&surveyed.name, model, &state].map(sanitize)
 }

@@ -25,6 +25,7 @@ pub struct Texts {
     pub provider_reachable: String,
     pub provider_failed: String,
     pub provider_unset: String,
+    pub provider_no_key: String,
     pub provider_no_model: String,
     pub unknown_command: String,
     pub leave_hint: String,

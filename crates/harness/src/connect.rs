@@ -81,7 +81,9 @@ pub enum Presence {
     Reachable(usize),
     /// It was asked and gave no list.
     Failed(ModelError),
-    /// It was not asked: something is not set.
+    /// It was not asked: this variable, which holds its key, is not set.
+    NoKey(String),
+    /// It was not asked: something else is not set.
     Unset(RegistryError),
 }
 
@@ -93,6 +95,7 @@ pub async fn survey(environment: &Environment) -> Result<Vec<Surveyed>, SessionE
     let ask = async |Listed { name, endpoint, model }: Listed| {
         let (dialect, presence) = match endpoint {
             Ok(Endpoint::Mock(_)) => (None, Presence::Ready),
+            Err(RegistryError::MissingKey { variable, .. }) => (None, Presence::NoKey(variable)),
             Err(fault) => (None, Presence::Unset(fault)),
             Ok(Endpoint::Remote(site, _)) => {
                 let presence = match probe(&site, &network).await {

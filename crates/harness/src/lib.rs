@@ -14,6 +14,7 @@ pub mod prompt;
 pub mod repeats;
 pub mod session;
 pub mod settings;
+pub mod toolset;
 
 pub use connect::{Presence, Surveyed, survey};
 pub use environment::Environment;
@@ -21,3 +22,4 @@ pub use models::Effort;
 pub use models::wire::Dialect;
 pub use session::{Session, SessionConfig, SessionError};
 pub use settings::Settings;
+pub use toolset::Toolset;

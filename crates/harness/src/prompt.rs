@@ -7,10 +7,14 @@ use kernel::SystemBlock;
 
 /// Who the agent is and how it uses tools. The same bytes for everyone.
 const STATIC: &str = include_str!("prompt/system.md");
+/// The same in a few lines.
+const MINIMAL: &str = include_str!("prompt/minimal.md");
 
 /// What is true of one session.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
+    /// Whether the static block is to be short.
+    pub minimal: bool,
     /// The working folder.
     pub cwd: &'a Path,
     /// Further folders of the workspace.
@@ -43,7 +47,7 @@ pub fn assemble(facts: Facts<'_>) -> Vec<SystemBlock> {
         lines.push(format!("\n{text}"));
     }
     vec![
-        SystemBlock { text: STATIC.trim().to_owned(), cache: true },
+        SystemBlock { text: if facts.minimal { MINIMAL } else { STATIC }.trim().to_owned(), cache: true },
         SystemBlock { text: lines.join("\n"), cache: false },
     ]
 }
@@ -69,6 +73,7 @@ mod tests {
     #[test]
     fn the_dynamic_block_says_what_is_true_of_the_session() {
         let blocks = assemble(Facts {
+            minimal: false,
             cwd: Path::new("/w"),
             added: &[PathBuf::from("/x")],
             branch: Some("main"),

@@ -21,6 +21,7 @@ use crate::context::{Context, Policy, without_thinking};
 use crate::environment::Environment;
 use crate::repeats::Repeats;
 use crate::settings::{FlagRules, Settings, SettingsError};
+use crate::toolset::Toolset;
 use crate::{git, memory, prompt};
 
 /// Further attempts of a prompt: about a minute of an overloaded server.
@@ -57,6 +58,8 @@ pub struct SessionConfig {
     pub mode: Mode,
     /// Rules of the command line.
     pub rules: FlagRules,
+    /// `--tools`.
+    pub tools: Toolset,
     /// Bound of model calls per prompt.
     pub max_turns: Option<u32>,
     /// `--max-budget-usd`: what the session may cost, in US dollars.
@@ -94,6 +97,14 @@ pub enum SessionError {
         /// The model.
         model: String,
     },
+    /// `--tools` names what is no tool.
+    #[error("--tools: there is no tool {name:?}. The tools are {known}; `default` is all of them, `minimal` a few")]
+    Tool {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: String,
+    },
     /// The history cannot be changed now.
     #[error("the model stays as it is: {0}")]
     History(#[from] kernel::Fault),
@@ -113,7 +124,7 @@ impl SessionError {
         match self {
             Self::Settings(SettingsError::Rule { place, .. }) => place.starts_with("--"),
             Self::Settings(_) | Self::Variable { .. } | Self::History(_) => false,
-            Self::Price { .. } => true,
+            Self::Price { .. } | Self::Tool { .. } => true,
             Self::Registry(fault) => {
                 matches!(fault, RegistryError::UnknownProvider { .. } | RegistryError::NoModel { .. })
             }
@@ -155,7 +166,10 @@ impl Session {
         );
         let mut warnings = unknown(&settings, &rules, &all.names());
         warnings.extend(connection.unmet.iter().cloned());
-        let pool = all.filtered(|name| !rules.removes(name));
+        if let Some(name) = config.tools.unknown(&all.names()) {
+            return Err(SessionError::Tool { name: name.to_owned(), known: all.names().join(", ") });
+        }
+        let pool = all.filtered(|name| config.tools.has(name) && !rules.removes(name));
         let questions = config.can_ask.then(Arc::<Questions>::default);
         let gate = Gate::new(config.mode, rules, questions.clone());
         let place = Place {
@@ -385,6 +399,7 @@ fn assemble(config: &SessionConfig, tools: &ToolPool) -> (Prefix, Vec<String>) {
     let (memory, notices) = memory::load(folder.as_deref(), &config.cwd);
     let memory: Vec<_> = memory.into_iter().map(|file| (file.path, file.text)).collect();
     let system = prompt::assemble(prompt::Facts {
+        minimal: config.tools == Toolset::Minimal,
         cwd: &config.cwd,
         added: &config.add_dirs,
         branch: git::branch(&config.cwd).as_deref(),

@@ -30,7 +30,7 @@ impl Reply {
     /// Whether it calls no tool and is no end either: it was cut, or has no words in it.
     pub(crate) fn is_unfinished(&self) -> bool {
         let calls = self.blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
-        let says = |block: &Block| !matches!(block, Block::Thinking { .. }) && !block.is_blank();
+        let says = |block: &Block| matches!(block, Block::Text { .. }) && !block.is_blank();
         let ended = matches!(self.stop, StopReason::EndTurn | StopReason::Refusal(_) | StopReason::Other(_));
         !calls && self.stop != StopReason::PauseTurn && (!ended || !self.blocks.iter().any(says))
     }

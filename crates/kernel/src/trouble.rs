@@ -66,27 +66,25 @@ impl Case<'_> {
     }
 
     /// Asks the model a question about the history, or about `instead` of it. Nothing of this enters
-    /// the conversation. `Err(None)` when the prompt was interrupted.
-    pub async fn ask(&self, instead: Option<Vec<Message>>, question: &str) -> Result<String, Option<ModelError>> {
+    /// the conversation. `None` where the model wrote no whole answer, `Err(None)` when the prompt was interrupted.
+    pub async fn ask(&self, instead: Option<Vec<Message>>, text: &str) -> Result<Option<String>, Option<ModelError>> {
         let mut request = request(&self.scope.params, Some(self.max_tokens));
         if let Some(messages) = instead {
             request.messages = Arc::new(messages.into_iter().map(Arc::new).collect());
         }
-        request.extra = Some(Arc::new(Message::user(question)));
-        let fault = |text: &str| Err(Some(ModelError::new(ErrorKind::Invalid, text)));
+        request.extra = Some(Arc::new(Message::user(text)));
         match call_model(self.scope, request, Audience::Nobody).await {
             Answered::Whole(Reply { blocks, stop, usage, .. }) => {
                 count(self.scope, usage).await;
                 let text = Message::new(Role::Assistant, blocks).text();
                 let whole = matches!(stop, StopReason::EndTurn | StopReason::Other(_));
-                match whole && !text.trim().is_empty() {
-                    _ if self.scope.params.cancel.is_cancelled() => Err(None),
-                    true => Ok(text),
-                    false => fault("the model wrote no whole answer"),
+                match self.scope.params.cancel.is_cancelled() {
+                    true => Err(None),
+                    false => Ok(Some(text).filter(|text| whole && !text.trim().is_empty())),
                 }
             }
             Answered::Failed { error, .. } => Err(Some(error)),
-            Answered::Stopped(why) => fault(&why),
+            Answered::Stopped(why) => Err(Some(ModelError::new(ErrorKind::Invalid, why))),
             Answered::Aborted { .. } => Err(None),
         }
     }

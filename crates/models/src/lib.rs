@@ -5,8 +5,10 @@
 pub mod anthropic;
 pub mod fallback;
 pub mod http;
+mod json;
 mod media;
 pub mod mock;
+mod names;
 pub mod openai;
 pub mod record;
 pub mod registry;

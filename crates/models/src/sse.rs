@@ -9,7 +9,8 @@ use thiserror::Error;
 /// The most bytes that one event may have. A proxy can send a line without end.
 pub const MAX_EVENT: usize = 16 * 1024 * 1024;
 
-const BOM: &[u8] = b"\xef\xbb\xbf";
+/// The byte order mark, which may stand before everything.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// One dispatched event. It has at least one `data` field.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,14 @@
 
 #[path = "models/answer.rs"]
 mod answer;
+#[path = "models/cache.rs"]
+mod cache;
+#[path = "models/cases_content.rs"]
+mod cases_content;
+#[path = "models/cases_stream.rs"]
+mod cases_stream;
+#[path = "models/decoding.rs"]
+mod decoding;
 #[path = "models/errors.rs"]
 mod errors;
 #[path = "models/fallback.rs"]

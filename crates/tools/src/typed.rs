@@ -99,10 +99,16 @@ impl<T: TypedTool> Tool for Typed<T> {
     }
 }
 
+/// The field that holds what a model sent where it was no JSON, as the Messages API has it.
+const INVALID: &str = "INVALID_JSON";
+
 /// Reads an input. The error names the field where there is one to name.
 fn parse<I: DeserializeOwned>(input: &Value) -> Result<I, String> {
     if !input.is_object() {
         return Err("the input must be a JSON object".to_owned());
+    }
+    if input.get(INVALID).is_some() {
+        return Err("the input is no JSON: it was cut or misspelt, and nothing was run. Call again, whole".to_owned());
     }
     serde_path_to_error::deserialize(input).map_err(|fault| {
         let path = fault.path().to_string();

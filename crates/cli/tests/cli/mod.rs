@@ -1,5 +1,8 @@
 //! One module per way of using the binary.
 
+mod chaos;
+mod choices;
+mod costs;
 mod faults;
 mod headless;
 mod mock;

@@ -106,6 +106,15 @@ fn is_due(case: &Case<'_>, policy: &Policy) -> bool {
     conversation.tokens() > threshold.max(grown)
 }
 
+/// Whether history may be too much for the model, as far as an estimate can tell. What is refused as
+/// too large for another reason would be so after a summary too.
+fn is_near_window(case: &Case<'_>, policy: &Policy) -> bool {
+    let conversation = case.conversation();
+    let fixed = conversation.prefix().tokens();
+    let window = policy.window.unwrap_or_else(|| fixed + policy.threshold(fixed));
+    3 * (fixed + conversation.tokens()) >= 2 * window
+}
+
 async fn summarised(name: &'static str, case: &Case<'_>, policy: &Policy) -> Option<Remedy> {
     match case.tried.contains(&name) {
         true => None,
@@ -118,6 +127,7 @@ async fn after_failure(case: &Case<'_>, error: &ModelError, policy: &Policy) -> 
         ErrorKind::ContextOverflow | ErrorKind::TooLarge => {
             match without_media(case, policy, Media::LargerThan(LARGE_MEDIA)) {
                 Some(remedy) => Some(remedy),
+                None if error.kind == ErrorKind::TooLarge && !is_near_window(case, policy) => None,
                 None => summarised("overflow", case, policy).await,
             }
         }

@@ -9,6 +9,8 @@ use kernel::{Act, Block, Case, Draft, EpochKind, ErrorKind, Message, ModelError,
 use super::Policy;
 
 const PROMPT: &str = include_str!("summarize.md");
+const TEXT_ALONE: &str = "The last attempt at it was no whole text. Call no tool, whatever is still to be done; write \
+                          the summary as plain text, and a shorter one.";
 /// Of a tool result, so many bytes are kept at either end where history has to be cut to be read.
 const RESULT_END: usize = 400;
 
@@ -30,9 +32,11 @@ pub(super) async fn act(case: &Case<'_>, policy: &Policy) -> Option<Act> {
 }
 
 /// The history plus one message extends the last request, so its prefix is read from the cache. Where
-/// that does not fit, the model gets what does, as text.
+/// that does not fit, the model gets what does, as text; where it went on working instead, it is told
+/// once more what to do.
 async fn ask(case: &Case<'_>, messages: &[Arc<Message>], policy: &Policy) -> Result<String, Option<ModelError>> {
-    match case.ask(None, PROMPT).await {
+    let answered = match case.ask(None, PROMPT).await {
+        Ok(None) => case.ask(None, &format!("{PROMPT}\n{TEXT_ALONE}")).await,
         Err(Some(error)) if matches!(error.kind, ErrorKind::ContextOverflow | ErrorKind::TooLarge) => {
             let tokens = case.conversation().tokens();
             // Bytes / 4 may be wrong by a factor; half of what is known not to fit is likely to.
@@ -41,7 +45,9 @@ async fn ask(case: &Case<'_>, messages: &[Arc<Message>], policy: &Policy) -> Res
             case.ask(Some(vec![Message::user(digest(messages, bytes))]), PROMPT).await
         }
         answered => answered,
-    }
+    };
+    let nothing = || Some(ModelError::new(ErrorKind::Invalid, "the model wrote no whole answer"));
+    answered.and_then(|summary| summary.ok_or_else(nothing))
 }
 
 /// Index of the first message that is kept: the last request, if what it keeps is under half the

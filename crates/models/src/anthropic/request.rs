@@ -2,7 +2,9 @@
 //! with cache marks spliced in. Must not know HTTP.
 //!
 //! Marks are not part of the kept bytes, so the messages of one request are, marks aside, a byte
-//! prefix of those of the next: what the vendor's prefix cache lives on.
+//! prefix of those of the next: what the vendor's prefix cache lives on. The end of a message alone
+//! changes where the same side goes on, after an answer of which nothing was kept: the vendor makes one
+//! message of two by itself, but servers that copy its API do not all.
 
 use kernel::conversation::Prefix;
 use kernel::message::Encoded;
@@ -18,6 +20,8 @@ pub const CACHE_MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
 /// The API takes four marks: one goes to the tools, one to the system prompt.
 const MESSAGE_MARKS: usize = 2;
+/// How every message ends.
+const TAIL: &[u8] = b"]}";
 
 /// The whole body of a streaming request.
 pub fn body(request: &ModelRequest, shape: &Shape) -> Vec<u8> {
@@ -27,6 +31,7 @@ pub fn body(request: &ModelRequest, shape: &Shape) -> Vec<u8> {
         .messages
         .iter()
         .chain(&request.extra)
+        .filter(|message| !message.content.is_empty())
         .map(|message| (message.role, message.memo.get(dialect, || encode_message(message, shape.images))))
         .collect();
     // From the last user message on everything is new in the next request; the one before it is
@@ -52,20 +57,31 @@ pub fn body(request: &ModelRequest, shape: &Shape) -> Vec<u8> {
         out.push(b':');
         write(&mut out, value);
     }
-    splice(&mut out, &prefix, true);
+    splice(&mut out, &prefix, 0, true);
     out.extend_from_slice(br#","messages":["#);
     for (index, (role, encoded)) in messages.iter().enumerate() {
-        if index > 0 {
+        let before = index.checked_sub(1).map(|before| messages[before].0);
+        let joins = before == Some(*role);
+        if joins {
+            out.truncate(out.len() - TAIL.len());
+        }
+        if before.is_some() {
             out.push(b',');
         }
-        splice(&mut out, encoded, *role == Role::User && index >= first_marked);
+        let from = if joins { head(&encoded.bytes) } else { 0 };
+        splice(&mut out, encoded, from, *role == Role::User && index >= first_marked);
     }
     out.extend_from_slice(br#"],"stream":true}"#);
     out
 }
 
-fn splice(out: &mut Vec<u8>, encoded: &Encoded, marked: bool) {
-    let mut from = 0;
+/// Where the blocks of a message begin.
+fn head(message: &[u8]) -> usize {
+    message.iter().position(|byte| *byte == b'[').map_or(0, |bracket| bracket + 1)
+}
+
+/// What comes from `from` on, with its marks where it is marked.
+fn splice(out: &mut Vec<u8>, encoded: &Encoded, mut from: usize, marked: bool) {
     for &mark in encoded.marks.iter().filter(|_| marked) {
         out.extend_from_slice(&encoded.bytes[from..mark]);
         out.extend_from_slice(CACHE_MARK.as_bytes());
@@ -111,7 +127,7 @@ fn encode_message(message: &Message, images: bool) -> Encoded {
     let text_alone = (!images).then(|| media::as_text(&message.content)).flatten();
     let content = text_alone.as_ref().unwrap_or(&message.content);
     list(&mut encoded, content.iter(), content.iter().rposition(is_markable));
-    encoded.bytes.extend_from_slice(b"]}");
+    encoded.bytes.extend_from_slice(TAIL);
     encoded
 }
 

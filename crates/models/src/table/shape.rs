@@ -160,9 +160,12 @@ impl Shape {
     }
 
     /// The bound of an answer in tokens: `usual`, as far as the model goes, and more for much effort.
+    /// An answer may fill half of the context window.
     pub fn max_tokens(usual: u32, facts: &ModelFacts, wishes: Wishes) -> u32 {
         let wanted = if wishes.effort.is_some_and(|effort| effort > ROOMY) { ROOM.max(usual) } else { usual };
-        facts.max_output.map_or(usual, |most| wanted.min(most))
+        let half = facts.context_window.map(|window| u32::try_from(window / 2).unwrap_or(u32::MAX));
+        let wanted = if facts.max_output.is_some() { wanted } else { usual };
+        [facts.max_output, half].into_iter().flatten().fold(wanted, u32::min)
     }
 }
 

@@ -8,10 +8,8 @@ use kernel::{ErrorKind, ModelError, ModelEvent};
 use serde_json::Value;
 
 use super::{Decoder, Site, error};
-use crate::sse::{MAX_EVENT, SseReader};
-
-/// What a stream of events can begin with: the first letter of a field, a comment, or the byte order mark.
-const FIRST: [u8; 6] = [b'e', b'd', b'i', b'r', b':', 0xef];
+use crate::json;
+use crate::sse::{BOM, MAX_EVENT, SseReader};
 
 /// Turns the body of a successful response into events. After an error, or after
 /// [`ModelEvent::Stop`], it gives nothing more.
@@ -25,7 +23,7 @@ pub struct Answer {
 
 #[derive(Debug)]
 enum Body {
-    /// Nothing but blanks has come, and the header does not tell: gateways get it wrong.
+    /// Nothing but blanks has come. The header alone does not tell: gateways get it wrong.
     Unknown(Vec<u8>),
     Events(SseReader),
     /// One JSON value, to be read when it is whole.
@@ -49,21 +47,27 @@ impl Answer {
             Body::Json(text) => keep(text, bytes, &self.site),
             Body::Unknown(start) => {
                 start.extend_from_slice(bytes);
-                let Some(first) = start.iter().find(|byte| !byte.is_ascii_whitespace()) else {
+                if BOM.starts_with(start) {
                     return Ok(());
-                };
-                let first = *first;
-                let start = std::mem::take(start);
-                match first {
-                    b'{' => {
-                        self.body = Body::Json(start);
+                }
+                let text = start.strip_prefix(BOM).unwrap_or(start).trim_ascii_start();
+                match text.first() {
+                    // Blank lines may come for as long as a server is busy.
+                    None => {
+                        start.clear();
                         Ok(())
                     }
-                    first if says_events(&self.content_type) || FIRST.contains(&first) => {
+                    Some(b'{') => {
+                        self.body = Body::Json(text.to_vec());
+                        Ok(())
+                    }
+                    // Without a header, the first letter of a field or a comment tells.
+                    Some(first) if says_events(&self.content_type) || b"edir:".contains(first) => {
+                        let start = std::mem::take(start);
                         self.body = Body::Events(SseReader::new());
                         self.push(&start, out)
                     }
-                    _ => Err(error::no_model(&self.site, &self.content_type)),
+                    Some(_) => Err(error::no_model(&self.site, &self.content_type)),
                 }
             }
         }
@@ -90,7 +94,7 @@ impl Answer {
                     false => Err(error::no_model(&self.site, &self.content_type)),
                 }
             }
-            Body::Json(text) => match serde_json::from_slice::<Value>(text) {
+            Body::Json(text) => match json::from_str::<Value>(&String::from_utf8_lossy(text)) {
                 Ok(message) => self.decoder.whole(message, &self.content_type, out),
                 Err(_) => Err(error::cut(&self.site, Some("its JSON is incomplete"))),
             },

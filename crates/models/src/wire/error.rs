@@ -42,6 +42,8 @@ struct Fault {
     wait: Option<Duration>,
     /// The server's own opinion on trying again.
     should_retry: Option<bool>,
+    /// It said nothing at all.
+    silent: bool,
 }
 
 /// `anthropic (api.anthropic.com)`.
@@ -179,7 +181,7 @@ impl Fault {
     fn of_text(text: &str) -> Self {
         let text = text.trim();
         let shown = if text.starts_with('<') { "" } else { text };
-        Self { text: shown.to_owned(), haystack: shown.to_lowercase(), ..Self::default() }
+        Self { text: shown.to_owned(), haystack: shown.to_lowercase(), silent: text.is_empty(), ..Self::default() }
     }
 
     fn matches(&self, texts: &[Vec<String>]) -> bool {
@@ -255,6 +257,8 @@ fn kind_of(status: u16, fault: &Fault) -> ErrorKind {
         402 => ErrorKind::Billing,
         404 => ErrorKind::NotFound,
         413 => ErrorKind::TooLarge,
+        // So some servers refuse a prompt that does not fit.
+        400 | 422 if fault.silent => ErrorKind::TooLarge,
         429 => ErrorKind::RateLimited(fault.wait),
         408 | 409 | 500.. => ErrorKind::Overloaded(fault.wait),
         _ => ErrorKind::Invalid,
@@ -287,6 +291,10 @@ fn typed(site: &Site, model: &str, status: u16, fault: &Fault) -> ModelError {
         }
         ErrorKind::NotFound => {
             error(format!("{place} has nothing at {} {detail}", site.url.path())).with_hint(base_url_hint(site))
+        }
+        ErrorKind::TooLarge if fault.silent => {
+            error(format!("{place} refuses the request without a word {detail}; perhaps it is too large"))
+                .with_hint("Shorten the conversation with /compact, or begin a new one with /clear")
         }
         ErrorKind::TooLarge => error(format!("the request is too large for {place} {detail}"))
             .with_hint("Shorten the conversation with /compact, or begin a new one with /clear"),

@@ -11,7 +11,7 @@ mod site;
 
 pub use answer::Answer;
 pub use call::Remote;
-pub(crate) use dialect::Decoder;
 pub use dialect::Dialect;
+pub(crate) use dialect::{Decoder, tokens};
 pub use probe::probe;
 pub use site::{Auth, Secret, Site};

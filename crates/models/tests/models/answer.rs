@@ -1,54 +1,17 @@
 //! What comes back: streams of the real wire format as events, whole, split, odd and cut.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use kernel::{Block, ErrorKind, ModelError, ModelEvent, StopReason, Usage};
+use kernel::{Block, ErrorKind, ModelEvent, StopReason, Usage};
 use models::table::{Table, cost};
-use models::wire::{Answer, Auth, Dialect, Site};
+use models::wire::Answer;
 use serde_json::{Value, json};
 
+use crate::decoding::{blocks, decode, decode_reads, fault, site};
 use crate::server::{Reply, Server};
 use crate::support::{
     ask, block, call, delta, ending, hello, input, message, model_at, says, sse, start, stop, text, tool,
 };
-
-fn site() -> Arc<Site> {
-    Arc::new(Site {
-        provider: "anthropic".into(),
-        dialect: Dialect::Anthropic,
-        url: "http://models.test/v1/messages".parse().unwrap(),
-        auth: Auth::Nothing,
-        key_hint: "Set KEY".into(),
-        models: Vec::new(),
-    })
-}
-
-fn decode(content_type: &str, body: &str) -> (Vec<ModelEvent>, Option<ModelError>) {
-    let mut answer = Answer::new(site(), "claude-test", content_type);
-    let mut out = VecDeque::new();
-    let ended = answer.push(body.as_bytes(), &mut out).and_then(|()| answer.finish(&mut out));
-    (out.into(), ended.err())
-}
-
-/// The blocks of a stream that must be whole, and its end.
-fn blocks(body: &str) -> (Vec<Block>, StopReason) {
-    let (events, fault) = decode("text/event-stream", body);
-    assert_eq!(fault, None);
-    let mut blocks = Vec::new();
-    for event in events {
-        match event {
-            ModelEvent::Block(block) => blocks.push(block),
-            ModelEvent::Stop(reason) => return (blocks, reason),
-            _ => {}
-        }
-    }
-    panic!("no stop");
-}
-
-fn fault(body: &str) -> ModelError {
-    decode("text/event-stream", body).1.unwrap()
-}
 
 /// Text in four alphabets, thinking, a call, an unknown block, comments and pings.
 fn everything() -> String {
@@ -138,29 +101,7 @@ fn an_answer_cut_at_any_byte_is_never_more_than_its_beginning() {
 }
 
 #[test]
-fn stream_interleaved_index_429840() {
-    let middle = [
-        block(0, json!({"type": "text", "text": ""})),
-        tool(1, "t1"),
-        text(0, "a"),
-        input(1, "{}"),
-        text(0, "b"),
-        stop(1),
-        stop(0),
-    ];
-    let expected = vec![Block::text("ab"), call("t1", "Read", json!({}))];
-    assert_eq!(blocks(&message(&middle, "tool_use")), (expected, StopReason::EndTurn));
-}
-
-#[test]
-fn content_args_type_3922e2() {
-    let expected = vec![call("t1", "Read", json!({}))];
-    let middle = [tool(0, "t1"), stop(0)];
-    assert_eq!(blocks(&message(&middle, "tool_use")), (expected, StopReason::EndTurn));
-}
-
-#[test]
-fn stream_unknown_event_2da51d() {
+fn what_is_new_is_ignored_or_kept_as_it_is() {
     let middle = [
         json!({"type": "content_block_annotation", "index": "odd", "delta": 3}),
         block(0, json!({"type": "text", "text": "", "later": 1})),
@@ -175,6 +116,63 @@ fn stream_unknown_event_2da51d() {
         Block::Other(json!({"type": "fallback", "from": "x"})),
     ];
     assert_eq!(blocks(&message(&middle, "end_turn")), (expected, StopReason::EndTurn));
+}
+
+/// What gateways leave out at the start of a block is empty.
+#[test]
+fn a_start_may_leave_out_what_is_empty() {
+    let middle = [
+        block(0, json!({"type": "thinking"})),
+        delta(0, json!({"type": "thinking_delta", "thinking": "hm"})),
+        stop(0),
+        block(1, json!({"type": "text"})),
+        text(1, "a"),
+        stop(1),
+        block(2, json!({"type": "tool_use", "id": "t1", "name": "Read"})),
+        input(2, r#"{"a": 1}"#),
+        stop(2),
+        block(3, json!({"type": "tool_use", "name": "functions.Read"})),
+        stop(3),
+    ];
+    let thought = serde_json::from_value(json!({"type": "thinking", "thinking": "hm"})).unwrap();
+    let expected =
+        vec![thought, Block::text("a"), call("t1", "Read", json!({"a": 1})), call("", "functions_Read", json!({}))];
+    assert_eq!(blocks(&message(&middle, "tool_use")), (expected, StopReason::EndTurn));
+}
+
+/// In a history such a block would make every later request fail, and without it the answer would be
+/// less than what the model said.
+#[test]
+fn a_malformed_block_ends_the_attempt() {
+    for malformed in [
+        json!(null),
+        json!("text"),
+        json!({"id": "t1", "name": "Read", "input": {}}),
+        json!({"type": 7}),
+        json!({"type": "tool_use", "id": "t1", "input": {}}),
+        json!({"type": "thinking", "thinking": "", "signature": 7}),
+        json!({"type": "tool_result", "content": "x"}),
+    ] {
+        let fault = fault(&message(&[block(0, malformed.clone()), stop(0)], "end_turn"));
+        assert_eq!(fault.kind, ErrorKind::Transport, "{malformed}: {fault}");
+        assert!(fault.message.contains("malformed content block"), "{malformed}: {fault}");
+    }
+    let never_begun = fault(&message(&[input(0, r#"{"a": 1}"#), stop(0)], "tool_use"));
+    assert_eq!(never_begun.kind, ErrorKind::Transport);
+    // Nothing is missing here.
+    assert_eq!(blocks(&message(&[input(0, ""), stop(0)], "end_turn")), (Vec::new(), StopReason::EndTurn));
+}
+
+#[test]
+fn counts_that_no_call_has_are_no_counts() {
+    let mut middle = vec![block(0, json!({"type": "text", "text": "a"})), stop(0)];
+    middle.push(json!({"type": "message_delta", "delta": {}, "usage": {"input_tokens": u64::MAX, "output_tokens": 3}}));
+    let (events, _) = decode("text/event-stream", &message(&middle, "end_turn"));
+    let counted = events.into_iter().rev().find_map(|event| match event {
+        ModelEvent::Usage(usage) => Some(usage.total()),
+        _ => None,
+    });
+    assert_eq!(counted, Some(12 + 7));
 }
 
 #[test]
@@ -236,7 +234,7 @@ fn a_refusal_says_why() {
 }
 
 #[test]
-fn stream_usage_2dbd19() {
+fn cache_writes_by_lifetime_count_and_later_zeros_do_not() {
     let start = json!({"type": "message_start", "message": {"usage": {"input_tokens": 3,
         "output_tokens": 1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 40,
         "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 5000}}}});
@@ -265,7 +263,7 @@ fn an_answer_may_end_without_its_last_event_but_not_without_a_reason() {
 }
 
 #[test]
-fn stream_midstream_error_1d8272() {
+fn an_error_after_a_call_ends_the_answer() {
     let overloaded = json!({"type": "error",
         "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let body = sse(&[start(), tool(0, "t1"), input(0, "{}"), stop(0), overloaded]);
@@ -277,7 +275,7 @@ fn stream_midstream_error_1d8272() {
 }
 
 #[test]
-fn stream_midstream_error_5c448d() {
+fn an_error_is_known_in_the_shape_of_either_vendor() {
     let limited = json!({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}});
     assert_eq!(fault(&sse(&[limited])).kind, ErrorKind::RateLimited(None));
     // The shape of other vendors, without a type.
@@ -315,12 +313,24 @@ fn stream_content_type_541c08() {
         ModelEvent::Block(call("t1", "Read", json!({"a": 1}))),
         ModelEvent::Stop(StopReason::EndTurn),
     ];
-    // Blank lines before it are how a server says that it is alive (sse-fields-c25fe5).
-    let body = format!("\n\n\n{}", whole(content.clone(), "tool_use"));
-    assert_eq!(decode("application/json", &body), (expected, None));
+    assert_eq!(decode("application/json", &whole(content.clone(), "tool_use")), (expected, None));
     let cut = decode("application/json", &whole(content, "max_tokens"));
     assert_eq!(cut.0.last(), Some(&ModelEvent::Stop(StopReason::MaxTokens)));
     assert_eq!(cut.0.len(), 4, "the call may be half: {cut:?}");
+}
+
+/// Blank lines before it are how a server says that it is alive.
+#[test]
+fn sse_fields_c25fe5() {
+    let message = whole(json!([{"type": "text", "text": "so"}]), "end_turn");
+    let expected = decode("application/json", &message);
+    assert_eq!((expected.0.len(), &expected.1), (4, &None));
+    for blanks in ["\n\n\n", "\n", "\r\n\r\n", " \t\n", "\u{feff}\n\n"] {
+        for content_type in ["application/json", "", "text/event-stream"] {
+            let reads = [blanks, blanks, &message, "\n"];
+            assert_eq!(decode_reads(content_type, &reads), expected, "{blanks:?} {content_type}");
+        }
+    }
 }
 
 #[test]

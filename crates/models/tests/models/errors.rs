@@ -100,6 +100,30 @@ async fn retry_gateway_html_4b9c76() {
     insta::assert_snapshot!(text, @"anthropic (HOST) is overloaded or broken (502). Ask again later");
 }
 
+/// A refusal without a word may be for the size of the prompt; whether it is worth trying with less,
+/// the size decides (the loop's test of the same name).
+#[tokio::test]
+async fn retry_overflow_6a3b98() {
+    for status in ["413 Payload Too Large", "400 Bad Request", "422 Unprocessable Entity"] {
+        for content_type in ["application/json", "text/plain"] {
+            let (kind, text) = told(Reply::new(status, content_type, "")).await;
+            assert_eq!(kind, ErrorKind::TooLarge, "{status}");
+            let number = &status[..3];
+            let expected = format!(
+                "anthropic (HOST) refuses the request without a word ({number}); perhaps it is too large. \
+                 Shorten the conversation with /compact, or begin a new one with /clear"
+            );
+            assert_eq!(text, expected);
+        }
+    }
+    // What says something says it, and a page is no silence.
+    let page = "<html><body>Bad request</body></html>";
+    assert_eq!(told(Reply::new("400 Bad Request", "text/html", page)).await.0, ErrorKind::Invalid);
+    assert_eq!(told(Reply::new("400 Bad Request", "text/plain", "bad")).await.0, ErrorKind::Invalid);
+    assert_eq!(told(Reply::new("404 Not Found", "text/plain", "")).await.0, ErrorKind::NotFound);
+    assert_eq!(told(Reply::new("502 Bad Gateway", "text/plain", "")).await.0, ErrorKind::Overloaded(None));
+}
+
 #[tokio::test]
 async fn retry_429_a28d8f() {
     let body = r#"{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your monthly limit","details":{"error_code":"enforced_spend_limit_reached"}}}"#;

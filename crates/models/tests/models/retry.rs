@@ -57,12 +57,17 @@ async fn it_gives_up_after_three_more_attempts() {
     assert_eq!(error.kind, ErrorKind::Overloaded(Some(Duration::ZERO)));
 }
 
+/// Policy: a key comes from the environment, which no running program's rotation can change. So there is
+/// nothing to read again: the error names the variable, at once, and no request follows.
 #[tokio::test]
-async fn what_cannot_help_is_not_tried() {
-    let server = Server::start(vec![busy("401 Unauthorized", "authentication_error")]).await;
-    let events = ask(&model_at(&server.url), hello()).await;
-    assert_eq!(events.len(), 1);
-    assert_eq!(server.requests().len(), 1);
+async fn retry_stale_credentials_30bfb0() {
+    for (status, kind) in [("401 Unauthorized", "authentication_error"), ("403 Forbidden", "permission_error")] {
+        let server = Server::start(vec![busy(status, kind), Reply::events(&says("hi"))]).await;
+        let events = ask(&model_at(&server.url), hello()).await;
+        let [Err(error)] = &events[..] else { panic!("{events:?}") };
+        assert_eq!((error.kind, server.requests().len()), (ErrorKind::Auth, 1));
+        assert_eq!(error.hint.as_deref(), Some("Set ANTHROPIC_API_KEY to a valid key"));
+    }
 }
 
 #[tokio::test]

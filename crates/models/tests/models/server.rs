@@ -27,6 +27,8 @@ pub enum End {
     Cut,
     /// Nothing more comes until the client closes the connection.
     Open,
+    /// The connection is reset before the last chunk.
+    Reset,
 }
 
 /// One scripted answer. Each piece is a chunk of its own.
@@ -64,6 +66,11 @@ impl Reply {
 
     pub fn open(mut self) -> Self {
         self.end = End::Open;
+        self
+    }
+
+    pub fn reset(mut self) -> Self {
+        self.end = End::Reset;
         self
     }
 
@@ -139,6 +146,10 @@ async fn serve(
             bytes.extend(b"0\r\n\r\n");
         }
         if stream.write_all(&bytes).await.is_err() || reply.end == End::Cut {
+            return;
+        }
+        if reply.end == End::Reset {
+            stream.set_zero_linger().unwrap();
             return;
         }
     }

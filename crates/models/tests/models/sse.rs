@@ -1,7 +1,11 @@
 //! The framing of events, on bytes.
 
+use kernel::{Block, ErrorKind, ModelError, ModelEvent};
 use models::sse::{MAX_EVENT, SseError, SseReader};
 use proptest::prelude::*;
+use testkit::cases::chunks;
+
+use crate::decoding::{EVENTS, decode_reads};
 
 /// `(name, data, id)` of every event of these chunks.
 fn read<T: AsRef<[u8]>>(chunks: &[T]) -> Vec<(String, String, Option<String>)> {
@@ -23,28 +27,55 @@ fn data<T: AsRef<[u8]>>(chunks: &[T]) -> Vec<String> {
     read(chunks).into_iter().map(|(_, data, _)| data).collect()
 }
 
+/// The text of an answer that must be whole.
+fn says<T: AsRef<[u8]>>(reads: &[T]) -> String {
+    let (events, fault) = decode_reads(EVENTS, reads);
+    assert_eq!(fault, None);
+    let texts = events.into_iter().filter_map(|event| match event {
+        ModelEvent::Block(Block::Text { text, .. }) => Some(text),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// The decoder's part; how long such a server is waited for is the watchdog's.
+#[test]
+fn sse_fields_6823f3() {
+    let stream = chunks("sse-fields-6823f3");
+    assert_eq!(says(&stream), "hi");
+    let comments: Vec<&[u8]> = stream[0].split_inclusive(|byte| *byte == b'\n').collect();
+    assert_eq!(says(&comments), "hi");
+}
+
 #[test]
 fn sse_fields_362519() {
-    let stream = "\u{feff}: hi\nevent:foo\ndata:{\ndata: \"a\":1}\nid: 7\n\n";
+    let stream = chunks("sse-fields-362519").concat();
     let expected = ("foo".to_owned(), "{\n\"a\":1}".to_owned(), Some("7".to_owned()));
-    assert_eq!(read(&[stream]), [expected]);
+    for size in 1..=stream.len() {
+        let split: Vec<&[u8]> = stream.chunks(size).collect();
+        assert_eq!(read(&split), [expected.clone()], "in reads of {size}");
+    }
 }
 
 #[test]
 fn sse_line_ends_c1ab20() {
-    assert_eq!(data(&["data: {}\r", "\n\r\n"]), ["{}"]);
+    assert_eq!(data(&chunks("sse-line-ends-c1ab20")), ["{}"]);
     assert_eq!(data(&["data: a\r\rdata: b\n\r\ndata: c\r\n\n"]), ["a", "b", "c"]);
 }
 
 #[test]
 fn sse_utf8_split_53a48d() {
-    let bytes = "data: 🙂\n\n".as_bytes();
-    let single: Vec<&[u8]> = bytes.chunks(1).collect();
-    assert_eq!(data(&single), ["🙂"]);
+    assert_eq!(says(&chunks("sse-utf8-split-53a48d")), "🙂");
+    let bytes = chunks("sse-utf8-split-53a48d").concat();
+    for size in 1..100 {
+        let split: Vec<&[u8]> = bytes.chunks(size).collect();
+        assert_eq!(says(&split), "🙂", "in reads of {size}");
+    }
 }
 
 #[test]
 fn sse_utf8_invalid_335520() {
+    assert_eq!(says(&chunks("sse-utf8-invalid-335520")), "\u{fffd}\u{fffd}");
     assert_eq!(
         data(&[b"data: a\xff\xfeb\ndata: \xe4\xbd\xa0\n\ndata: c\n\n".as_slice()]),
         ["a\u{fffd}\u{fffd}b\n你", "c"]
@@ -70,6 +101,14 @@ fn sse_limits_593851() {
     };
     assert_eq!(fault, SseError::TooLong);
     assert!(pushed <= MAX_EVENT + piece.len());
+    // Whatever the header says of it: one error that will not be tried again.
+    let endless: Vec<&[u8]> = (0..=MAX_EVENT / piece.len()).map(|_| piece.as_slice()).collect();
+    let (events, fault) = decode_reads(EVENTS, &endless);
+    let text = "the answer of anthropic (models.test) cannot be read: an event of the stream is longer than 16 MiB";
+    assert_eq!((events, fault), (vec![], Some(ModelError::new(ErrorKind::Invalid, text))));
+    let json: Vec<&[u8]> = [b"{".as_slice()].into_iter().chain(endless).collect();
+    let text = "anthropic (models.test) sent an answer of more than 16 MiB";
+    assert_eq!(decode_reads("application/json", &json).1, Some(ModelError::new(ErrorKind::Invalid, text)));
 }
 
 #[test]

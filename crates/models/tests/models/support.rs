@@ -4,9 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use futures::StreamExt;
+use harness::context::{Context, Policy};
+use kernel::query::Meter;
 use kernel::{
-    Block, Message, Model, ModelError, ModelEvent, ModelRequest, Prefix, ResultContent, RetryBudget, Role, SystemBlock,
-    ToolSpec, ToolUseId,
+    Block, Extensions, Gate, Init, Message, Mode, Model, ModelError, ModelEvent, ModelRequest, Place, Prefix,
+    QueryParams, ResultContent, RetryBudget, Role, Rules, SharedConversation, SystemBlock, ToolPool, ToolSpec,
+    ToolUseId,
 };
 use models::table::Shape;
 use models::{Choice, NetConfig, Network, Wishes};
@@ -95,6 +98,38 @@ pub async fn ask(model: &Arc<dyn Model>, request: ModelRequest) -> Vec<Result<Mo
 /// The error that a call ends with.
 pub async fn fail(model: &Arc<dyn Model>, request: ModelRequest) -> ModelError {
     ask(model, request).await.pop().unwrap().unwrap_err()
+}
+
+/// A prompt to an agent without tools, whose history is summarised above a threshold.
+pub fn params(model: Arc<dyn Model>, conversation: &SharedConversation, threshold: u64, text: &str) -> QueryParams {
+    let policy = Policy { threshold: Some(threshold), ..Policy::default() };
+    QueryParams {
+        model,
+        model_id: "claude-test".into(),
+        max_tokens: 32_000,
+        conversation: conversation.clone(),
+        tools: ToolPool::new([]),
+        gate: Gate::new(Mode::BypassPermissions, Rules::default(), None),
+        extensions: Extensions::new(vec![Arc::new(Context::new(policy))]),
+        place: Arc::new(Place { cwd: "/w".into(), roots: vec!["/w".into()], home: None }),
+        max_turns: Some(8),
+        retries: RetryBudget::new(3),
+        meter: Meter::default(),
+        cancel: CancellationToken::new(),
+        init: Init {
+            session_id: String::new(),
+            model: "claude-test".into(),
+            provider: "anthropic".into(),
+            mode: Mode::Default,
+            tools: Vec::new(),
+            cwd: "/w".into(),
+            sandbox: "off".into(),
+        },
+        announce: false,
+        prompt: vec![Block::text(text)],
+        origin: "person".into(),
+        report_messages: false,
+    }
 }
 
 /// Events as the API frames them.

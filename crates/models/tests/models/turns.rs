@@ -1,21 +1,17 @@
 //! The mock in the real loop: what it shows without a key, compaction included.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::StreamExt;
-use harness::context::{Context, Policy};
-use kernel::query::Meter;
 use kernel::{
-    AgentEvent, Block, Conversation, Extensions, Gate, Mode, Place, QueryParams, RetryBudget, Rules,
-    SharedConversation, TerminalReason, Tool, ToolContext, ToolOutput, ToolPool, query,
+    AgentEvent, Conversation, QueryParams, SharedConversation, TerminalReason, Tool, ToolContext, ToolOutput, ToolPool,
+    query,
 };
 use models::{Mock, MockConfig};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
-use crate::support::prefix;
+use crate::support::{params, prefix};
 
 /// A file of forty lines, whatever its name.
 struct Read;
@@ -45,36 +41,9 @@ impl Tool for Read {
 
 /// What a person would see of it, one word an event; tokens and times left out.
 async fn prompt(conversation: &SharedConversation, threshold: u64, text: &str) -> String {
-    let params = QueryParams {
-        model: Arc::new(Mock::new(MockConfig::default())),
-        model_id: "mock".into(),
-        max_tokens: 32_000,
-        conversation: conversation.clone(),
-        tools: ToolPool::new([Arc::new(Read) as Arc<dyn Tool>]),
-        gate: Gate::new(Mode::BypassPermissions, Rules::default(), None),
-        extensions: Extensions::new(vec![Arc::new(Context::new(Policy {
-            threshold: Some(threshold),
-            ..Policy::default()
-        }))]),
-        place: Arc::new(Place { cwd: PathBuf::from("/w"), roots: vec!["/w".into()], home: None }),
-        max_turns: Some(8),
-        retries: RetryBudget::new(0),
-        meter: Meter::default(),
-        cancel: CancellationToken::new(),
-        init: kernel::Init {
-            session_id: String::new(),
-            model: "mock".into(),
-            provider: "mock".into(),
-            mode: kernel::Mode::Default,
-            tools: Vec::new(),
-            cwd: "/w".into(),
-            sandbox: "off".into(),
-        },
-        announce: false,
-        prompt: vec![Block::text(text)],
-        origin: "person".into(),
-        report_messages: false,
-    };
+    let tools = ToolPool::new([Arc::new(Read) as Arc<dyn Tool>]);
+    let mock = Arc::new(Mock::new(MockConfig::default()));
+    let params = QueryParams { model_id: "mock".into(), tools, ..params(mock, conversation, threshold, text) };
     let mut events = query(params);
     let mut seen = Vec::new();
     while let Some(event) = events.next().await {
