@@ -199,7 +199,7 @@ fn calls_are_told_apart_whatever_is_missing() {
             ],
             &["a Read {\"p\":1}", "a Read {\"p\":2}"],
         ),
-        ("no name at all", vec![json!({"index": 0, "id": "a", "function": f("", "{}")})], &["a unknown {}"]),
+        ("no name at all", vec![json!({"index": 0, "id": "a", "function": f("", "{}")})], &["a unnamed {}"]),
         ("nothing round it", vec![json!({"name": "Read", "arguments": {"p": 1}})], &[" Read {\"p\":1}"]),
     ];
     for (case, pieces, expected) in cases {
