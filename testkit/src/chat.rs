@@ -1,9 +1,78 @@
-//! Owns what a Chat Completions API refuses: the documented rules for roles, pairs and content, and those
-//! of strict servers, written from documents and reports and not from our own code.
+//! Owns what a Chat Completions API says and what it refuses: the documented rules for roles, pairs and
+//! content, and those of strict servers, written from documents and reports and not from our own code.
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+/// A streamed answer with this content in the blocks of the Messages API.
+pub fn sse(content: &[Value], stop_reason: &str, input: u64, output: u64) -> String {
+    let mut frames = vec![delta(json!({"role": "assistant", "content": ""}))];
+    let mut index = 0;
+    for block in content {
+        match block["type"].as_str().unwrap_or("") {
+            "text" => frames.push(delta(json!({"content": block["text"]}))),
+            "thinking" => frames.push(delta(json!({"reasoning_content": block["thinking"]}))),
+            _ => {
+                let call = call(block);
+                let arguments = call["function"]["arguments"].as_str().unwrap();
+                let half = arguments.floor_char_boundary(arguments.len() / 2);
+                let function = json!({"name": block["name"], "arguments": ""});
+                let start = json!({"index": index, "id": block["id"], "type": "function", "function": function});
+                frames.push(delta(json!({"tool_calls": [start]})));
+                for piece in [&arguments[..half], &arguments[half..]] {
+                    let piece = json!({"index": index, "function": {"arguments": piece}});
+                    frames.push(delta(json!({"tool_calls": [piece]})));
+                }
+                index += 1;
+            }
+        }
+    }
+    let end = json!({"index": 0, "delta": {}, "finish_reason": reason(stop_reason)});
+    frames.push(frame(json!([end]), Value::Null));
+    frames.push(frame(json!([]), json!({"prompt_tokens": input, "completion_tokens": output})));
+    frames.push("data: [DONE]\n\n".to_owned());
+    frames.concat()
+}
+
+fn delta(delta: Value) -> String {
+    frame(json!([{"index": 0, "delta": delta, "finish_reason": null}]), Value::Null)
+}
+
+fn frame(choices: Value, usage: Value) -> String {
+    let chunk = json!({"id": "chatcmpl-test", "object": "chat.completion.chunk", "model": "test",
+        "choices": choices, "usage": usage});
+    format!("data: {chunk}\n\n")
+}
+
+/// The same content as one message.
+pub fn message(content: &[Value]) -> Value {
+    let of = |kind: &'static str| content.iter().filter(move |block| block["type"] == kind);
+    let joined = |kind, key: &str| of(kind).filter_map(|block| block[key].as_str()).collect::<String>();
+    let calls: Vec<Value> = of("tool_use").map(call).collect();
+    let mut message = json!({"role": "assistant", "content": joined("text", "text"),
+        "reasoning_content": joined("thinking", "thinking")});
+    if !calls.is_empty() {
+        message["tool_calls"] = json!(calls);
+    }
+    message
+}
+
+fn call(block: &Value) -> Value {
+    let function = json!({"name": block["name"], "arguments": block["input"].to_string()});
+    json!({"id": block["id"], "type": "function", "function": function})
+}
+
+/// The reason to stop in this API's words.
+pub fn reason(stop_reason: &str) -> &str {
+    match stop_reason {
+        "end_turn" | "stop_sequence" => "stop",
+        "tool_use" => "tool_calls",
+        "max_tokens" => "length",
+        "refusal" => "content_filter",
+        other => other,
+    }
+}
 
 /// What a provider is strict about beside the contract.
 #[derive(Debug, Clone, Copy, Default)]

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{reply, validate};
+use crate::{chat, reply, validate};
 
 /// One dialect.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Wire {
 }
 
 /// Every dialect.
-pub const WIRES: [&Wire; 1] = [&ANTHROPIC];
+pub const WIRES: [&Wire; 2] = [&ANTHROPIC, &OPENAI];
 
 /// Anthropic Messages.
 pub const ANTHROPIC: Wire = Wire {
@@ -43,6 +43,25 @@ pub const ANTHROPIC: Wire = Wire {
 
 fn messages_error(kind: &str, text: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": text}, "request_id": "req_test"})
+}
+
+/// OpenAI Chat Completions.
+pub const OPENAI: Wire = Wire {
+    name: "openai",
+    path: "/chat/completions",
+    stream: chat::sse,
+    whole: |content, stop_reason| {
+        let usage = json!({"prompt_tokens": 1000, "completion_tokens": 20});
+        let choice = json!({"index": 0, "message": chat::message(content), "finish_reason": chat::reason(stop_reason)});
+        json!({"id": "chatcmpl-test", "object": "chat.completion", "choices": [choice], "usage": usage})
+    },
+    error: chat_error,
+    error_event: |kind, text| format!("data: {}\n\n", chat_error(kind, text)),
+    validate: |body| chat::request(body, chat::Strict::default()),
+};
+
+fn chat_error(kind: &str, text: &str) -> Value {
+    json!({"error": {"message": text, "type": kind, "param": null, "code": null}})
 }
 
 /// The dialect of a request line.

@@ -20,6 +20,8 @@ mod fallback;
 mod mock;
 #[path = "models/openai_answer.rs"]
 mod openai_answer;
+#[path = "models/openai_calls.rs"]
+mod openai_calls;
 #[path = "models/openai_request.rs"]
 mod openai_request;
 #[path = "models/openai_support.rs"]

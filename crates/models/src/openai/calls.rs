@@ -5,8 +5,7 @@
 use kernel::{Block, ToolUseId};
 use serde_json::{Map, Value, json};
 
-/// Stands for a name that never came.
-const UNNAMED: &str = "unknown";
+use crate::names;
 
 /// The calls of an answer, in order of their start.
 #[derive(Debug, Default)]
@@ -133,17 +132,16 @@ impl Call {
             true => Value::Object(Map::new()),
             false => parse(&self.arguments).unwrap_or_else(|| json!({"INVALID_JSON": self.arguments})),
         };
-        let name = if self.name.is_empty() { UNNAMED } else { &self.name };
         // The conversation gives an id to a call without one.
-        let (id, name) = (ToolUseId(self.id.clone()), name.to_owned());
+        let (id, name) = (ToolUseId(self.id.clone()), names::sendable(&self.name).into_owned());
         Block::ToolUse { id, name, input, extra: Map::new() }
     }
 }
 
 /// The input of a call: an object, or a text that holds one, since some servers encode it twice.
 fn parse(arguments: &str) -> Option<Value> {
-    let value = match serde_json::from_str(arguments).ok()? {
-        Value::String(text) => serde_json::from_str(&text).ok()?,
+    let value = match crate::json::from_str(arguments).ok()? {
+        Value::String(text) => crate::json::from_str(&text).ok()?,
         value => value,
     };
     Some(value).filter(Value::is_object)

@@ -3,6 +3,8 @@
 use kernel::Usage;
 use serde_json::Value;
 
+use crate::wire::tokens;
+
 /// The counts in a chunk, wherever they are. Some servers send a null or zeros first.
 pub(super) fn find(chunk: &Value) -> Option<&Value> {
     let choice = &chunk["choices"][0];
@@ -19,7 +21,7 @@ pub(super) fn find(chunk: &Value) -> Option<&Value> {
 /// Lays counts over those that are known. Counts are of the whole call: the last ones hold, but for
 /// zeros, which stand for not known. Prompt tokens include those that were read from a cache.
 pub(super) fn add(known: &mut Usage, usage: &Value) {
-    let first = |places: &[&Value]| places.iter().find_map(|value| value.as_u64().filter(|count| *count > 0));
+    let first = |places: &[&Value]| places.iter().find_map(|value| Some(tokens(value)).filter(|count| *count > 0));
     let details = &usage["prompt_tokens_details"];
     let prompt = first(&[&usage["prompt_tokens"], &usage["input_tokens"]]);
     let cached = first(&[&details["cached_tokens"], &usage["prompt_cache_hit_tokens"], &usage["cached_tokens"]]);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::calls::Calls;
 use super::count;
 use super::said::Said;
+use crate::json;
 use crate::sse::Event;
 use crate::wire::{Site, error};
 
@@ -61,7 +62,7 @@ impl Decoder {
         if data == "[DONE]" {
             return self.done(out);
         }
-        match serde_json::from_str::<Value>(data) {
+        match json::from_str::<Value>(data) {
             Ok(chunk) if event.name == "error" && chunk["error"].is_null() => {
                 Err(self.failed(&json!({"error": chunk})))
             }

@@ -6,11 +6,11 @@ use kernel::{Block, Message, ResultContent, Role};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::names;
+use super::ids;
 use super::parts::{Part, words};
 use super::request::write;
 use super::ways::Ways;
-use crate::media;
+use crate::{media, names};
 
 /// Stands where a message would say nothing: servers refuse that.
 const EMPTY: &str = "(empty)";
@@ -86,7 +86,7 @@ fn user(bytes: &mut Vec<u8>, content: &[Block], ways: Ways) {
         match block {
             Block::ToolResult { tool_use_id, content, is_error, .. } => {
                 answers = true;
-                let id = names::id(&tool_use_id.0, ways.short_ids);
+                let id = ids::id(&tool_use_id.0, ways.short_ids);
                 let content = result(content, *is_error, &id, ways, &mut rest);
                 push(&Wire::Tool { tool_call_id: &id, content });
             }
@@ -157,8 +157,8 @@ fn assistant(content: &[Block], ways: Ways) -> Wire<'_> {
                 }
             }
             Block::ToolUse { id, name, input, .. } => calls.push(Call {
-                id: names::id(&id.0, ways.short_ids).into_owned(),
-                function: Function { name: names::tool(name), arguments: input.to_string() },
+                id: ids::id(&id.0, ways.short_ids).into_owned(),
+                function: Function { name: names::sendable(name), arguments: input.to_string() },
             }),
             // Of what only its vendor can read, nothing is left but the words.
             Block::Other(value) => {

@@ -6,7 +6,7 @@ mod count;
 mod decode;
 mod details;
 mod history;
-mod names;
+mod ids;
 mod parts;
 mod request;
 mod said;

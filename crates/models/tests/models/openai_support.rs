@@ -36,6 +36,10 @@ pub fn content(text: &str) -> String {
     chunk(json!({"content": text}))
 }
 
+pub fn function(name: &str, arguments: Value) -> Value {
+    json!({"name": name, "arguments": arguments})
+}
+
 /// Fragments of calls, one chunk each.
 pub fn fragments(all: &[Value]) -> String {
     all.iter().map(|fragment| chunk(json!({"tool_calls": [fragment]}))).collect()

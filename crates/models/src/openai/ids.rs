@@ -1,5 +1,5 @@
-//! Owns how calls and tools are named on the wire: history holds ids of other vendors, and names as
-//! models wrote them. Must not know what is called. The same name always gives the same one.
+//! Owns the ids of calls on the wire: history holds those of other vendors, and some are refused.
+//! Must not know what is called. The same id always becomes the same one.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,6 @@ use std::borrow::Cow;
 const SHORT: usize = 9;
 /// Longer ids are refused.
 const LONGEST_ID: usize = 40;
-/// Longer names are refused.
-const LONGEST_NAME: usize = 64;
-/// Stands for a tool without a name.
-const UNNAMED: &str = "unknown";
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// The id of a call.
@@ -20,16 +16,6 @@ pub(super) fn id(id: &str, short: bool) -> Cow<'_, str> {
         true => Cow::Owned(digits(id, SHORT)),
         false if id.is_empty() || id.len() > LONGEST_ID => Cow::Owned(format!("call_{}", digits(id, SHORT))),
         false => Cow::Borrowed(id),
-    }
-}
-
-/// The name of a tool that a model called. The names of tools that there are pass unchanged.
-pub(super) fn tool(name: &str) -> Cow<'_, str> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match name {
-        "" => Cow::Borrowed(UNNAMED),
-        name if name.len() <= LONGEST_NAME && name.chars().all(fits) => Cow::Borrowed(name),
-        name => Cow::Owned(name.chars().map(|c| if fits(c) { c } else { '_' }).take(LONGEST_NAME).collect()),
     }
 }
 
@@ -60,13 +46,5 @@ mod tests {
         let long = "call_".repeat(20);
         assert_eq!(id(&long, false).len(), 14);
         assert_eq!(id("", false).len(), 14);
-    }
-
-    #[test]
-    fn names_have_the_characters_that_are_taken() {
-        assert_eq!(tool("mcp__a-b__c"), "mcp__a-b__c");
-        assert_eq!(tool("functions.Read:0"), "functions_Read_0");
-        assert_eq!(tool(""), "unknown");
-        assert_eq!(tool(&"读".repeat(80)), "_".repeat(64));
     }
 }
