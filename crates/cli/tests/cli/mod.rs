@@ -1,5 +1,6 @@
 //! One module per way of using the binary.
 
+mod cases;
 mod choices;
 mod costs;
 mod faults;

@@ -95,7 +95,7 @@ fn content_thinking_only_c87bc2() {
     act(async {
         let hidden = r#"other {"type":"redacted_thinking","data":"AAEC"}"#;
         let unknown = r#"other {"type":"fallback","from":"m1"}"#;
-        for silent in ["think hm", hidden, &format!("think hm\n{hidden}"), &format!("think hm\ntext \\n"), unknown] {
+        for silent in ["think hm", hidden, &format!("think hm\n{hidden}"), "think hm\ntext \\n", unknown] {
             // Once more, and it works.
             let stage = Stage::new(&format!("{silent}\n\ntext here"));
             let lines = stage.play("go").await;

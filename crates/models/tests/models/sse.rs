@@ -53,7 +53,7 @@ fn sse_fields_362519() {
     let expected = ("foo".to_owned(), "{\n\"a\":1}".to_owned(), Some("7".to_owned()));
     for size in 1..=stream.len() {
         let split: Vec<&[u8]> = stream.chunks(size).collect();
-        assert_eq!(read(&split), [expected.clone()], "in reads of {size}");
+        assert_eq!(read(&split), std::slice::from_ref(&expected), "in reads of {size}");
     }
 }
 
