@@ -65,7 +65,7 @@ impl Case<'_> {
         self.scope.params.extensions.iter().flat_map(|feature| feature.pins()).collect()
     }
 
-    /// Asks the model a question about the history, or about `instead` of it. Nothing of this enters
+    /// Asks the model `text` about the history, or about `instead` of it. Nothing of this enters
     /// the conversation. `None` where the model wrote no whole answer, `Err(None)` when the prompt was interrupted.
     pub async fn ask(&self, instead: Option<Vec<Message>>, text: &str) -> Result<Option<String>, Option<ModelError>> {
         let mut request = request(&self.scope.params, Some(self.max_tokens));
@@ -76,11 +76,12 @@ impl Case<'_> {
         match call_model(self.scope, request, Audience::Nobody).await {
             Answered::Whole(Reply { blocks, stop, usage, .. }) => {
                 count(self.scope, usage).await;
-                let text = Message::new(Role::Assistant, blocks).text();
-                let whole = matches!(stop, StopReason::EndTurn | StopReason::Other(_));
+                let said = Message::new(Role::Assistant, blocks);
+                let ended = matches!(stop, StopReason::EndTurn | StopReason::Other(_));
+                let whole = ended && said.tool_uses().next().is_none();
                 match self.scope.params.cancel.is_cancelled() {
                     true => Err(None),
-                    false => Ok(Some(text).filter(|text| whole && !text.trim().is_empty())),
+                    false => Ok(Some(said.text()).filter(|text| whole && !text.trim().is_empty())),
                 }
             }
             Answered::Failed { error, .. } => Err(Some(error)),

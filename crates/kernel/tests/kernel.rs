@@ -3,6 +3,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "kernel/cases_content.rs"]
+mod cases_content;
+#[path = "kernel/cases_context.rs"]
+mod cases_context;
+#[path = "kernel/cases_pairing.rs"]
+mod cases_pairing;
 #[path = "kernel/cast.rs"]
 mod cast;
 #[path = "kernel/children.rs"]

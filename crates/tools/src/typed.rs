@@ -6,7 +6,7 @@ use kernel::{Judgement, Place, Rules, Tool, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -99,16 +99,26 @@ impl<T: TypedTool> Tool for Typed<T> {
     }
 }
 
+/// Why an input is not even an object, if so.
+fn not_object(input: &Value) -> Option<String> {
+    let text = match input.get(INVALID) {
+        None if input.is_object() => return None,
+        given => given.and_then(Value::as_str).unwrap_or("null"),
+    };
+    Some(match serde_json::from_str::<IgnoredAny>(text) {
+        Ok(_) => "the input must be a JSON object".to_owned(),
+        Err(fault) if fault.is_eof() => "the input was cut before its end. Call again, with less in it".to_owned(),
+        Err(fault) => format!("the input is not JSON ({fault}). Call again"),
+    })
+}
+
 /// The field that holds what a model sent where it was no JSON, as the Messages API has it.
 const INVALID: &str = "INVALID_JSON";
 
 /// Reads an input. The error names the field where there is one to name.
 fn parse<I: DeserializeOwned>(input: &Value) -> Result<I, String> {
-    if !input.is_object() {
-        return Err("the input must be a JSON object".to_owned());
-    }
-    if input.get(INVALID).is_some() {
-        return Err("the input is no JSON: it was cut or misspelt, and nothing was run. Call again, whole".to_owned());
+    if let Some(fault) = not_object(input) {
+        return Err(fault);
     }
     serde_path_to_error::deserialize(input).map_err(|fault| {
         let path = fault.path().to_string();

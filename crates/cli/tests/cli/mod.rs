@@ -1,5 +1,6 @@
 //! One module per way of using the binary.
 
+mod cases;
 mod chaos;
 mod choices;
 mod costs;

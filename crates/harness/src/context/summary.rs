@@ -17,11 +17,13 @@ const RESULT_END: usize = 400;
 /// A summary in the place of history. `None` where there is nothing to summarise, or nobody waits
 /// for it any more.
 pub(super) async fn act(case: &Case<'_>, policy: &Policy) -> Option<Act> {
-    let (messages, threshold) = {
+    let (messages, size) = {
         let conversation = case.conversation();
-        (conversation.messages(), policy.threshold(conversation.prefix().tokens()))
+        // A person, or a model that is smaller than was thought, may want a small history smaller still.
+        let threshold = policy.threshold(conversation.prefix().tokens());
+        (conversation.messages(), threshold.min(conversation.tokens()))
     };
-    let cut = boundary(&messages, threshold)?;
+    let cut = boundary(&messages, size)?;
     let summary = match ask(case, &messages, policy).await {
         Ok(summary) => summary,
         Err(fault) => return fault.map(|fault| Act::Fail(format!("compaction failed: {fault}"))),
@@ -50,13 +52,13 @@ async fn ask(case: &Case<'_>, messages: &[Arc<Message>], policy: &Policy) -> Res
     answered.and_then(|summary| summary.ok_or_else(nothing))
 }
 
-/// Index of the first message that is kept: the last request, if what it keeps is under half the
-/// threshold; else what follows the earliest answered round that brings it under. `None` when
-/// nothing would be left to summarise.
-fn boundary(messages: &[Arc<Message>], threshold: u64) -> Option<usize> {
+/// Index of the first message that is kept: the last request, if what it keeps is under half of `size`;
+/// else what follows the earliest answered round that brings it under. `None` when nothing would be
+/// left to summarise.
+fn boundary(messages: &[Arc<Message>], size: u64) -> Option<usize> {
     let fits = |cut: usize| {
         let kept: usize = messages[cut..].iter().map(|message| message.weight()).sum();
-        kept == 0 || (kept as u64 / 4) < threshold / 2
+        kept == 0 || (kept as u64 / 4) < size / 2
     };
     let request = messages.iter().rposition(|message| message.is_plain_user());
     if let Some(cut) = request.filter(|cut| *cut > 0 && fits(*cut)) {

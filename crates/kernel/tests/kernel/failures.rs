@@ -242,17 +242,6 @@ fn an_empty_answer_is_asked_for_once_more_and_not_kept() {
     });
 }
 
-/// Thinking alone answers nothing: the person must at least be told.
-#[test]
-fn an_answer_of_thinking_alone_is_no_silent_end() {
-    act(async {
-        let stage = Stage::new("think hm\n\ntext hello");
-        let lines = stage.play("hi").await;
-        let told = lines.iter().any(|line| line.starts_with("notice"));
-        assert!(told || stage.script.sent().len() > 1, "{lines:#?}");
-    });
-}
-
 #[test]
 fn a_model_that_panics_ends_the_prompt_and_not_the_session() {
     act(async {

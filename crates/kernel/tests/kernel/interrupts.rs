@@ -9,7 +9,7 @@ use crate::stage::{Stage, act, act_in_threads};
 use crate::valid::assert_sendable;
 
 #[test]
-fn one_call_done_one_running_one_queued() {
+fn pairing_interrupt_open_call_c91ddc() {
     act(async {
         let stage = Stage::new(
             "call tu_1 echo {\"text\":\"real\"}

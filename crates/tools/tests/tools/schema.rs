@@ -91,6 +91,18 @@ fn a_wrong_input_names_the_field() {
         ("Bash", json!({}), "missing field `command`"),
         ("Bash", json!("ls"), "the input must be a JSON object"),
         ("Bash", json!(["ls"]), "the input must be a JSON object"),
+        // What the Messages API says of input that could not be read.
+        ("Bash", json!({"INVALID_JSON": "[1]"}), "the input must be a JSON object"),
+        (
+            "Bash",
+            json!({"INVALID_JSON": "{\"command\": \"l"}),
+            "the input was cut before its end. Call again, with less in it",
+        ),
+        (
+            "Bash",
+            json!({"INVALID_JSON": "{command: 1}"}),
+            "the input is not JSON (key must be a string at line 1 column 2). Call again",
+        ),
         (
             "Bash",
             json!({"command": "ls", "cmd": 1}),
