@@ -47,25 +47,23 @@ impl Answer {
             Body::Json(text) => keep(text, bytes, &self.site),
             Body::Unknown(start) => {
                 start.extend_from_slice(bytes);
-                if BOM.starts_with(start) {
-                    return Ok(());
-                }
-                let text = start.strip_prefix(BOM).unwrap_or(start).trim_ascii_start();
+                let text = front(start);
                 match text.first() {
                     // Blank lines may come for as long as a server is busy.
                     None => {
                         start.clear();
                         Ok(())
                     }
+                    Some(_) if BOM.starts_with(text) => Ok(()),
                     Some(b'{') => {
                         self.body = Body::Json(text.to_vec());
                         Ok(())
                     }
                     // Without a header, the first letter of a field or a comment tells.
                     Some(first) if says_events(&self.content_type) || b"edir:".contains(first) => {
-                        let start = std::mem::take(start);
+                        let text = text.to_vec();
                         self.body = Body::Events(SseReader::new());
-                        self.push(&start, out)
+                        self.push(&text, out)
                     }
                     Some(_) => Err(error::no_model(&self.site, &self.content_type)),
                 }
@@ -102,6 +100,15 @@ impl Answer {
             Body::Unknown(_) => Err(error::cut(&self.site, Some("it is empty"))),
         }
     }
+}
+
+/// What comes after blanks and byte order marks.
+fn front(bytes: &[u8]) -> &[u8] {
+    let mut text = bytes.trim_ascii_start();
+    while let Some(after) = text.strip_prefix(BOM) {
+        text = after.trim_ascii_start();
+    }
+    text
 }
 
 fn says_events(content_type: &str) -> bool {

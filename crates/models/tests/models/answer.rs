@@ -341,6 +341,30 @@ fn the_header_may_be_wrong_about_a_stream() {
     assert_eq!(decode("", &format!("\u{feff}{}", everything())), expected);
 }
 
+/// Blanks before the first word, and a byte order mark behind them, mean the same however they are split.
+#[test]
+fn blanks_and_marks_at_the_front_may_be_split() {
+    let ends = |pieces: &[&[u8]], content_type| {
+        let mut answer = Answer::new(site(), "claude-test", content_type);
+        let mut out = VecDeque::new();
+        let pushed = pieces.iter().try_for_each(|piece| answer.push(piece, &mut out));
+        let ended = pushed.and_then(|()| answer.finish(&mut out));
+        (Vec::from(out), ended.map_err(|fault| fault.to_string()))
+    };
+    let fronts: [&[u8]; 6] = [b"", b"\n", b"  ", b"\xef\xbb\xbf \n", b"\n\xef", b"\n\xef\xbb\xbf"];
+    for front in fronts {
+        for rest in [says("hi"), "data: {\"ty".to_owned(), String::new()] {
+            let whole = [front, rest.as_bytes()].concat();
+            for content_type in ["text/event-stream", ""] {
+                let expected = ends(&[&whole], content_type);
+                for at in 0..whole.len().min(12) {
+                    assert_eq!(ends(&[&whole[..at], &whole[at..]], content_type), expected, "{whole:?} at {at}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn what_no_model_sent_is_named() {
     let expected = "anthropic (models.test) answered with text/html instead of events of a model. \
