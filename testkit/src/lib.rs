@@ -5,9 +5,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod cases;
+pub mod chat;
+pub mod faults;
 pub mod reply;
 pub mod server;
 pub mod validate;
+pub mod wire;
 
 pub use reply::Reply;
 pub use server::{Request, Server};
+pub use wire::Wire;

@@ -1,6 +1,21 @@
 //! Owns what the double answers: streams of the Messages API, errors, and faults of a network.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// As HTTP wants it.
+    Whole,
+    /// The connection is closed before the body is complete.
+    Cut,
+    /// Nothing more comes, and the connection stays open until the client closes it.
+    Open,
+    /// The connection is closed without a word.
+    Silent,
+}
 
 /// One HTTP answer.
 #[derive(Debug, Clone)]
@@ -11,8 +26,10 @@ pub struct Reply {
     pub headers: Vec<(String, String)>,
     /// The body, each piece sent by itself.
     pub pieces: Vec<Vec<u8>>,
-    /// Whether the connection is closed before the body is complete.
-    pub cut: bool,
+    /// How long is waited before each piece.
+    pub pause: Duration,
+    /// How it ends.
+    pub end: End,
 }
 
 impl Reply {
@@ -43,7 +60,8 @@ impl Reply {
             status: 200,
             headers: vec![("content-type".into(), "text/event-stream; charset=utf-8".into())],
             pieces: vec![body.as_bytes().to_vec()],
-            cut: false,
+            pause: Duration::ZERO,
+            end: End::Whole,
         }
     }
 
@@ -55,7 +73,8 @@ impl Reply {
             status,
             headers: vec![("content-type".into(), "application/json".into())],
             pieces: vec![body.to_string().into_bytes()],
-            cut: false,
+            pause: Duration::ZERO,
+            end: End::Whole,
         }
     }
 
@@ -78,11 +97,16 @@ impl Reply {
     }
 
     /// The same, cut after so many bytes of the body.
-    pub fn cut_after(mut self, bytes: usize) -> Self {
+    pub fn cut_after(self, bytes: usize) -> Self {
+        self.ends_after(bytes, End::Cut)
+    }
+
+    /// The same, less what comes after so many bytes of the body.
+    pub fn ends_after(mut self, bytes: usize, end: End) -> Self {
         let mut body = self.pieces.concat();
         body.truncate(bytes);
         self.pieces = vec![body];
-        self.cut = true;
+        self.end = end;
         self
     }
 

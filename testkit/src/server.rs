@@ -9,8 +9,8 @@ use std::thread;
 
 use serde_json::Value;
 
-use crate::reply::Reply;
-use crate::validate;
+use crate::reply::{End, Reply};
+use crate::wire;
 
 /// One request as it came.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct Request {
     pub body: Value,
     /// The body's bytes.
     pub bytes: Vec<u8>,
+    /// The rule of the API that it breaks.
+    pub fault: Option<String>,
 }
 
 impl Request {
@@ -119,17 +121,15 @@ fn serve(shared: &Shared, connection: TcpStream) -> io::Result<()> {
             requests.push(request.clone());
             requests.len() - 1
         };
-        let fault = match request.line.starts_with("POST ") {
-            true => validate::request(&request.body).err(),
-            false => None,
-        };
-        let reply = match fault {
-            Some(fault) => Reply::error(400, "invalid_request_error", &fault),
+        let reply = match &request.fault {
+            Some(fault) => Reply::error(400, "invalid_request_error", fault),
             None => (shared.script)(number, &request),
         };
         write_reply(&mut writer, &reply)?;
-        if reply.cut {
-            return Ok(());
+        match reply.end {
+            End::Whole => {}
+            End::Open => return io::copy(&mut reader, &mut io::sink()).map(drop),
+            End::Cut | End::Silent => return Ok(()),
         }
     }
     Ok(())
@@ -156,22 +156,28 @@ fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut bytes = vec![0; length];
     reader.read_exact(&mut bytes)?;
     let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-    Ok(Some(Request { line, headers, body, bytes }))
+    let fault = line.starts_with("POST ").then(|| (wire::at(&line).validate)(&body).err()).flatten();
+    Ok(Some(Request { line, headers, body, bytes, fault }))
 }
 
 fn write_reply(writer: &mut TcpStream, reply: &Reply) -> io::Result<()> {
+    if reply.end == End::Silent {
+        return Ok(());
+    }
     write!(writer, "HTTP/1.1 {} Test\r\n", reply.status)?;
     for (name, value) in &reply.headers {
         write!(writer, "{name}: {value}\r\n")?;
     }
     write!(writer, "transfer-encoding: chunked\r\n\r\n")?;
+    writer.flush()?;
     for piece in reply.pieces.iter().filter(|piece| !piece.is_empty()) {
+        thread::sleep(reply.pause);
         write!(writer, "{:x}\r\n", piece.len())?;
         writer.write_all(piece)?;
         writer.write_all(b"\r\n")?;
         writer.flush()?;
     }
-    if !reply.cut {
+    if reply.end == End::Whole {
         writer.write_all(b"0\r\n\r\n")?;
     }
     writer.flush()

@@ -23,10 +23,25 @@ fn pairs(messages: &[Value]) -> Result<(), String> {
     if messages.first().is_none_or(|message| message["role"] != "user") {
         return Err("messages: first message must use the \"user\" role".into());
     }
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let mut seen: HashSet<&str> = HashSet::new();
     let mut open: Vec<&str> = Vec::new();
+    let mut before = None;
     for (number, message) in messages.iter().enumerate() {
         let blocks = blocks(message).ok_or(format!("messages.{number}: content is not valid"))?;
+        let by_model = match message["role"].as_str() {
+            Some("user") => false,
+            Some("assistant") => true,
+            _ => return Err(format!("messages.{number}: role is not valid")),
+        };
+        if blocks.is_empty() {
+            return Err(format!("messages.{number}: all messages must have non-empty content"));
+        }
+        // The API joins messages of the user; what the model said twice in a row it never said.
+        if by_model && before == Some(true) && !is_paused(&messages[number - 1]) {
+            return Err(format!("messages.{number}: roles must alternate"));
+        }
+        before = Some(by_model);
         let mut answered: Vec<&str> = Vec::new();
         let mut other = false;
         let mut calls = Vec::new();
@@ -36,6 +51,12 @@ fn pairs(messages: &[Value]) -> Result<(), String> {
                     return Err(format!("messages.{number}: text content blocks must be non-empty"));
                 }
                 Some("tool_result") => {
+                    if by_model {
+                        return Err(format!("messages.{number}: `tool_result` blocks can only be in user messages"));
+                    }
+                    if block["content"].as_str().is_some_and(str::is_empty) && block["is_error"] == true {
+                        return Err(format!("messages.{number}: content cannot be empty if `is_error` is true"));
+                    }
                     if other {
                         return Err(format!("messages.{number}: tool_result blocks must come first"));
                     }
@@ -43,8 +64,14 @@ fn pairs(messages: &[Value]) -> Result<(), String> {
                 }
                 Some("tool_use") => {
                     other = true;
+                    if !by_model {
+                        return Err(format!("messages.{number}: `tool_use` blocks can only be in assistant messages"));
+                    }
+                    let is_name = |name: &str| (1..=64).contains(&name.len()) && name.chars().all(allowed);
+                    if !block["input"].is_object() || !block["name"].as_str().is_some_and(is_name) {
+                        return Err(format!("messages.{number}: tool_use needs a name and an object as input"));
+                    }
                     let id = block["id"].as_str().unwrap_or("");
-                    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
                     if id.is_empty() || !id.chars().all(allowed) {
                         return Err(format!("messages.{number}: tool_use.id does not match"));
                     }
@@ -71,8 +98,17 @@ fn pairs(messages: &[Value]) -> Result<(), String> {
     }
     match open.first() {
         Some(id) => Err(format!("`tool_use` ids were found without `tool_result` blocks: {id}")),
+        None if before == Some(true) && !messages.last().is_some_and(is_paused) => {
+            Err("This model does not support assistant message prefill. The conversation must end with a user message."
+                .into())
+        }
         None => Ok(()),
     }
+}
+
+/// Whether a message may be one that the vendor's own tools interrupted: it is sent back as it came.
+fn is_paused(message: &Value) -> bool {
+    blocks(message).is_some_and(|blocks| blocks.iter().any(|block| block["type"] == "server_tool_use"))
 }
 
 fn blocks(message: &Value) -> Option<Vec<&Value>> {
@@ -113,10 +149,13 @@ mod tests {
             {"type": "tool_use", "id": "a", "name": "T", "input": {}}]});
         let result = json!({"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": "a", "content": "y"}]});
+        let words = json!({"role": "assistant", "content": [{"type": "text", "text": "y"}]});
+        let twice = json!({"role": "user", "content": [result["content"][0], result["content"][0]]});
         let blank = json!({"role": "user", "content": [{"type": "text", "text": " "}]});
         let late = json!({"role": "user", "content": [{"type": "text", "text": "x"},
             {"type": "tool_result", "tool_use_id": "a", "content": "y"}]});
         assert_eq!(request(&body(json!([user, call, result]))), Ok(()));
+        assert_eq!(request(&body(json!([user, user, words, user]))), Ok(()));
         for wrong in [
             json!([call]),
             json!([user, call]),
@@ -124,6 +163,12 @@ mod tests {
             json!([user, result]),
             json!([user, call, result, call, result]),
             json!([blank]),
+            json!([{"role": "user", "content": []}]),
+            json!([user, words]),
+            json!([user, words, words, user]),
+            json!([user, call, result, {"role": "assistant", "content": result["content"]}, user]),
+            json!([{"role": "user", "content": call["content"]}, result]),
+            json!([user, call, twice]),
             json!([user, call, late]),
         ] {
             assert!(request(&body(wrong.clone())).is_err(), "{wrong}");

@@ -105,13 +105,13 @@ impl Block {
     }
 
     /// Whether this block may enter a history as something that `role` says. Results are recorded
-    /// instead, and only the model calls and thinks.
+    /// instead, only the model calls and thinks, and what has a known type but not its fields is nothing.
     pub(crate) fn may_be_said_by(&self, role: Role) -> bool {
         match self {
             Self::Text { .. } => !self.is_blank(),
             Self::ToolResult { .. } => false,
             Self::Thinking { .. } | Self::ToolUse { .. } => role == Role::Assistant,
-            Self::Other(_) => true,
+            Self::Other(value) => !matches!(value["type"].as_str(), None | Some("text" | "tool_use" | "tool_result")),
         }
     }
 
@@ -132,12 +132,16 @@ impl Block {
     }
 }
 
+/// What an image weighs: about 2,000 tokens, whatever its bytes are.
+const MEDIUM: usize = 8_000;
+
 /// Bytes of the strings, keys and scalars in a JSON value, punctuation estimated.
 pub(crate) fn value_weight(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 4,
         Value::String(text) => text.len() + 2,
         Value::Array(items) => 2 + items.iter().map(|item| value_weight(item) + 1).sum::<usize>(),
+        Value::Object(_) if value["source"]["data"].is_string() => MEDIUM,
         Value::Object(map) => 2 + map.iter().map(|(key, item)| key.len() + 4 + value_weight(item)).sum::<usize>(),
     }
 }

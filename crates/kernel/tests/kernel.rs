@@ -27,6 +27,8 @@ mod events;
 mod failures;
 #[path = "kernel/features.rs"]
 mod features;
+#[path = "kernel/frozen.rs"]
+mod frozen;
 #[path = "kernel/interrupts.rs"]
 mod interrupts;
 #[path = "kernel/notation.rs"]

@@ -8,6 +8,7 @@ pub mod http;
 mod json;
 mod media;
 pub mod mock;
+mod names;
 pub mod openai;
 pub mod record;
 pub mod registry;

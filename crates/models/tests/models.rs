@@ -18,6 +18,16 @@ mod errors;
 mod fallback;
 #[path = "models/mock.rs"]
 mod mock;
+#[path = "models/openai_answer.rs"]
+mod openai_answer;
+#[path = "models/openai_calls.rs"]
+mod openai_calls;
+#[path = "models/openai_request.rs"]
+mod openai_request;
+#[path = "models/openai_support.rs"]
+mod openai_support;
+#[path = "models/openai_wire.rs"]
+mod openai_wire;
 #[path = "models/record.rs"]
 mod record;
 #[path = "models/registry.rs"]

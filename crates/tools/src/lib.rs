@@ -8,6 +8,7 @@
 
 mod agent;
 mod bash;
+mod media;
 mod read;
 pub mod rules;
 mod typed;

@@ -1,16 +1,17 @@
-//! Owns the `Read` tool: a window of a text file, numbered. Must not know how a file is opened.
+//! Owns the `Read` tool: a window of a text file, numbered, or an image. Must not know how a file is opened.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use async_trait::async_trait;
-use host::files::{Window, read_window};
+use host::files::{FileError, Window, read_window};
 use kernel::{Judgement, Place, Rules, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use shell::Access;
 
+use crate::media;
 use crate::rules::{judge_file, locate};
 use crate::typed::{FilePath, TypedTool};
 
@@ -19,7 +20,7 @@ const DEFAULT_LINES: usize = 2_000;
 /// Text in a result, whatever `limit` says; a little more where the last line is long.
 const MAX_BYTES: usize = 200_000;
 
-/// Reads a part of a text file.
+/// Reads a part of a text file, or an image.
 pub struct Read;
 
 /// The input of `Read`.
@@ -56,16 +57,15 @@ impl TypedTool for Read {
         let path = locate(&input.file_path, &context.place).given;
         let first = input.offset.unwrap_or(1).max(1);
         let limit = input.limit.unwrap_or(DEFAULT_LINES).max(1);
-        let opened = path.clone();
-        let reading = tokio::task::spawn_blocking(move || read_window(&opened, first, limit, MAX_BYTES));
-        let window = tokio::select! {
-            read = reading => read,
-            () = context.cancel.cancelled() => return ToolOutput::error("interrupted"),
-        };
-        match window {
-            Ok(Ok(window)) => show(&path, first, &window),
-            Ok(Err(fault)) => ToolOutput::error(fault),
+        let reading = tokio::task::spawn_blocking(move || match read_window(&path, first, limit, MAX_BYTES) {
+            Ok(window) => show(&path, first, &window),
+            // Every image has a NUL near its beginning.
+            Err(fault @ FileError::Binary { .. }) => media::read(&path).unwrap_or_else(|| ToolOutput::error(fault)),
             Err(fault) => ToolOutput::error(fault),
+        });
+        tokio::select! {
+            read = reading => read.unwrap_or_else(ToolOutput::error),
+            () = context.cancel.cancelled() => ToolOutput::error("interrupted"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One module per way of using the binary.
 
 mod cases;
+mod chaos;
 mod choices;
 mod costs;
 mod faults;

@@ -285,6 +285,10 @@ fn one_prompt_with_three_hundred_turns_is_compacted_on_its_way() {
     assert_eq!(events.of("notice").count(), 0);
 }
 
+fn block_types(message: &Value) -> Vec<&str> {
+    message["content"].as_array().unwrap().iter().filter_map(|block| block["type"].as_str()).collect()
+}
+
 #[test]
 fn a_prompt_after_a_failed_one_goes_on_from_a_whole_history() {
     let server = Server::script(vec![
@@ -298,8 +302,7 @@ fn a_prompt_after_a_failed_one_goes_on_from_a_whole_history() {
     assert!(ran.stdout.contains("Good."), "{}", ran.stdout);
     // The double refuses a history in which a call is not answered.
     assert_eq!(server.requests().len(), 3);
-    let messages = without_marks(&server.requests()[2].body["messages"]);
-    assert_eq!(messages.as_array().unwrap().len(), 3);
-    let result = json!({"type": "tool_result", "tool_use_id": "toolu_1", "content": "1\talpha"});
-    assert_eq!(messages[2]["content"], json!([result, {"type": "text", "text": "once more"}]));
+    let sent = &server.requests()[2].body["messages"];
+    let types: Vec<Vec<&str>> = sent.as_array().unwrap().iter().map(block_types).collect();
+    assert_eq!(types, [vec!["text"], vec!["tool_use"], vec!["tool_result", "text"]]);
 }

@@ -10,7 +10,7 @@ use std::fs::{FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use read::{LINE_LIMIT, Line, Window, read_window};
+pub use read::{LINE_LIMIT, Line, Whole, Window, read_whole, read_window};
 pub use write::{Written, write};
 
 /// What a path names that is not an ordinary file.

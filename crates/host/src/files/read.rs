@@ -2,7 +2,7 @@
 //! file or its lines.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::{FileError, Special, ordinary};
@@ -73,6 +73,25 @@ pub fn read_window(path: &Path, first: usize, limit: usize, max_bytes: usize) ->
             window.lines.push(line);
         }
     }
+}
+
+/// A file, as far as it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whole {
+    /// Its bytes, up to the bound.
+    pub bytes: Vec<u8>,
+    /// How many it has.
+    pub size: u64,
+}
+
+/// Reads an ordinary file up to `limit` bytes.
+pub fn read_whole(path: &Path, limit: u64) -> Result<Whole, FileError> {
+    let fault = |source| FileError::new("read", path, source);
+    let file = open(path)?;
+    let size = file.metadata().map_err(fault)?.len();
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).map_err(fault)?;
+    Ok(Whole { bytes, size })
 }
 
 /// Opens an ordinary file without ever waiting for it.

@@ -33,6 +33,21 @@ fn lines(messages: &[Arc<Message>]) -> Vec<String> {
     messages.iter().map(|message| notation::message(message)).collect()
 }
 
+/// A block without a type, or of a known type without its fields, can never be sent: it would be a
+/// call that nobody answers.
+#[test]
+fn what_is_no_block_does_not_enter() {
+    let mut conversation = empty();
+    conversation.push_user(vec![Block::text("go"), Block::Other(json!(null))]).unwrap();
+    let nothing = ["null", "7", r#"{"a": 1}"#, r#"{"type": "tool_use", "id": "a"}"#, r#"{"type": "text"}"#];
+    let nothing = nothing.map(|text| Block::Other(serde_json::from_str(text).unwrap()));
+    assert_eq!(conversation.push_assistant(nothing.to_vec()), None);
+    let known = [Block::text("hm"), Block::Other(json!({"type": "server_tool_use", "id": "s"}))];
+    let kept = conversation.push_assistant([nothing.as_slice(), known.as_slice()].concat()).unwrap();
+    assert_eq!(kept.content, known);
+    assert_sendable(&conversation.messages());
+}
+
 #[test]
 fn a_round_is_closed_in_call_order_by_whatever_comes_next() {
     let mut conversation = empty();

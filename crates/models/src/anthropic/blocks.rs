@@ -5,6 +5,8 @@ use kernel::{Block, ToolUseId};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::names;
+
 /// A delta of a block, every field of every type.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -19,6 +21,10 @@ pub(super) struct Delta {
     pub(super) stop_reason: Option<String>,
     pub(super) stop_details: Option<Value>,
 }
+
+/// A block that no model sends. In a history it would make every later request fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Malformed;
 
 /// How the message ended, as far as its blocks are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,29 +50,49 @@ struct Slot {
 
 impl Blocks {
     /// A block begins. One of the same index that is still open has ended.
-    pub(super) fn start(&mut self, index: usize, mut value: Value) {
+    pub(super) fn start(&mut self, index: usize, mut value: Value) -> Result<(), Malformed> {
         self.stop(index);
-        if value["type"] == "tool_use" && !value["id"].is_string() {
-            // The conversation gives it a usable one.
-            value["id"] = json!("");
+        let Some(kind) = value["type"].as_str() else { return Err(Malformed) };
+        // Gateways leave out what is empty at the start; an id is given by the conversation.
+        let (fields, known): (&[&str], bool) = match kind {
+            "text" => (&["text"], true),
+            "thinking" => (&["thinking"], true),
+            "tool_use" => (&["id"], true),
+            _ => (&[], kind == "tool_result"),
+        };
+        for field in fields {
+            if !value[*field].is_string() {
+                value[*field] = json!("");
+            }
+        }
+        if value["type"] == "tool_use" && value.get("input").is_none() {
+            value["input"] = json!({});
         }
         let block = Block::deserialize(&value).unwrap_or(Block::Other(value));
+        if known && matches!(block, Block::Other(_)) {
+            return Err(Malformed);
+        }
         let at = self.0.partition_point(|slot| slot.index <= index);
         self.0.insert(at, Slot { index, block, json: String::new(), closed: false });
+        Ok(())
     }
 
-    /// A block grows. What does not fit its type is ignored.
-    pub(super) fn grow(&mut self, index: usize, delta: &Delta) {
+    /// A block grows. What does not fit its type is ignored, unless it is of a call that never began:
+    /// the call would be missing from the answer.
+    pub(super) fn grow(&mut self, index: usize, delta: &Delta) -> Result<(), Malformed> {
         if self.open(index).is_none() {
             // Some gateways leave the start of the simple blocks out.
             let text = delta.text.as_ref().map(|_| json!({"type": "text", "text": ""}));
             let thought = delta.thinking.as_ref();
             let thinking = thought.map(|_| json!({"type": "thinking", "thinking": ""}));
             if let Some(value) = text.or(thinking) {
-                self.start(index, value);
+                self.start(index, value)?;
             }
         }
-        let Some(slot) = self.open(index) else { return };
+        let Some(slot) = self.open(index) else {
+            let lost = delta.partial_json.as_ref().is_some_and(|piece| !piece.trim().is_empty());
+            return if lost { Err(Malformed) } else { Ok(()) };
+        };
         if let Some(piece) = &delta.partial_json {
             slot.json.push_str(piece);
         }
@@ -97,6 +123,7 @@ impl Blocks {
             }
             Block::ToolUse { .. } | Block::ToolResult { .. } | Block::Other(_) => {}
         }
+        Ok(())
     }
 
     /// A block has ended.
@@ -154,6 +181,7 @@ impl Slot {
                     "" => given.unwrap_or_else(|| Value::Object(Map::new())),
                     _ => parse_input(&self.json).unwrap_or_else(|| json!({"INVALID_JSON": self.json})),
                 };
+                let name = names::sendable(&name).into_owned();
                 Some(Block::ToolUse { id: ToolUseId(id), name, input, extra })
             }
             // Calls of tools that run at the vendor grow in the same way.

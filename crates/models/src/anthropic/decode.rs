@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::blocks::{Blocks, Delta, Ending};
 use crate::json;
 use crate::sse::Event;
-use crate::wire::{Site, error};
+use crate::wire::{Site, error, tokens};
 
 /// The state of one answer. Blocks leave in order of their index, each once, and only whole.
 #[derive(Debug)]
@@ -102,11 +102,11 @@ impl Decoder {
         match kind {
             "message_start" => self.count(&wire.message["usage"], out),
             "content_block_start" => {
-                self.start(wire.index, wire.content_block, out);
+                self.start(wire.index, wire.content_block, out)?;
             }
             "content_block_delta" => {
                 let delta = wire.delta.unwrap_or_default();
-                self.blocks.grow(wire.index, &delta);
+                self.blocks.grow(wire.index, &delta).map_err(|_| self.malformed())?;
                 let Delta { text, thinking, partial_json, .. } = delta;
                 out.extend(partial_json.filter(|piece| !piece.is_empty()).map(|_| ModelEvent::InputDelta));
                 say(text, thinking, out);
@@ -156,7 +156,7 @@ impl Decoder {
             return Err(error::no_model(&self.site, content_type));
         };
         for (index, block) in content.into_iter().enumerate() {
-            self.start(index, block, out);
+            self.start(index, block, out)?;
             self.blocks.stop(index);
             self.release(out);
         }
@@ -167,15 +167,20 @@ impl Decoder {
         Ok(())
     }
 
-    fn start(&mut self, index: usize, block: Value, out: &mut VecDeque<ModelEvent>) {
+    fn malformed(&self) -> ModelError {
+        ModelError::new(ErrorKind::Transport, format!("{} sent a malformed content block", error::place(&self.site)))
+    }
+
+    fn start(&mut self, index: usize, block: Value, out: &mut VecDeque<ModelEvent>) -> Result<(), ModelError> {
         let given = |key: &str| block[key].as_str().map(str::to_owned);
         match block["type"].as_str() {
             Some("text") => say(given("text"), None, out),
             Some("thinking") => say(None, given("thinking"), out),
             _ => {}
         }
-        self.blocks.start(index, block);
+        self.blocks.start(index, block).map_err(|_| self.malformed())?;
         self.release(out);
+        Ok(())
     }
 
     fn release(&mut self, out: &mut VecDeque<ModelEvent>) {
@@ -191,16 +196,15 @@ impl Decoder {
             return;
         }
         let by_lifetime = &usage["cache_creation"];
-        let of = |value: &Value| value.as_u64().unwrap_or(0);
-        let written = of(&usage["cache_creation_input_tokens"])
-            .max(of(&by_lifetime["ephemeral_5m_input_tokens"]) + of(&by_lifetime["ephemeral_1h_input_tokens"]));
+        let written = tokens(&usage["cache_creation_input_tokens"])
+            .max(tokens(&by_lifetime["ephemeral_5m_input_tokens"]) + tokens(&by_lifetime["ephemeral_1h_input_tokens"]));
         let counts = &mut self.usage;
         for (count, reported) in [
-            (&mut counts.input_tokens, of(&usage["input_tokens"])),
+            (&mut counts.input_tokens, tokens(&usage["input_tokens"])),
             (&mut counts.cache_creation_input_tokens, written),
-            (&mut counts.cache_read_input_tokens, of(&usage["cache_read_input_tokens"])),
-            (&mut counts.ephemeral_1h_input_tokens, of(&by_lifetime["ephemeral_1h_input_tokens"])),
-            (&mut counts.output_tokens, of(&usage["output_tokens"])),
+            (&mut counts.cache_read_input_tokens, tokens(&usage["cache_read_input_tokens"])),
+            (&mut counts.ephemeral_1h_input_tokens, tokens(&by_lifetime["ephemeral_1h_input_tokens"])),
+            (&mut counts.output_tokens, tokens(&usage["output_tokens"])),
         ] {
             if reported > 0 {
                 *count = reported;

@@ -63,6 +63,14 @@ pub struct Quirks {
     pub short_ids: bool,
     /// It refuses the model's own reasoning in a later request.
     pub no_reasoning: bool,
+    /// It wants the reasoning of turns with tools back, whichever the model.
+    pub echo: bool,
+    /// It wants reasoning back in the form in which it came (`reasoning_details`).
+    pub reasoning_details: bool,
+    /// It takes documents as files.
+    pub files: bool,
+    /// Every property of a schema must say its type.
+    pub typed_schemas: bool,
 }
 
 /// What every request to a model has beside history and tools. All of it is decided before the first.
@@ -73,6 +81,8 @@ pub struct Shape {
     /// The fields where a turn with tools lacks the thinking that the vendor wants back; `None` where
     /// the vendor does not ask for it.
     pub without_thinking: Option<Map<String, Value>>,
+    /// Whether the reasoning of turns with tools is sent back in a field of its own.
+    pub echo: bool,
     /// Whether it can see images and documents.
     pub images: bool,
     /// Whether the bound of an answer is sent: servers know the models that nobody else does.
@@ -132,6 +142,7 @@ impl Shape {
         let shape = Self {
             fields: with(told.unwrap_or(auto)),
             without_thinking: thinking.off.as_ref().filter(|_| thinking.echo).map(with),
+            echo: (thinking.echo || quirks.echo) && !quirks.no_reasoning,
             images: facts.images,
             bounded: dialect == Dialect::Anthropic || facts.max_output.is_some(),
             quirks,

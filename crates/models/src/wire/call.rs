@@ -3,15 +3,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use futures::stream;
-use kernel::{ErrorKind, Model, ModelError, ModelEvent, ModelEvents, ModelRequest};
+use kernel::{ErrorKind, Model, ModelError, ModelEvent, ModelEvents, ModelRequest, Usage};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Response, StatusCode};
 
-use super::{Answer, Site, error};
+use super::{Answer, Site, error, heard};
 use crate::http::{Http, NetConfig, cause};
 use crate::table::Shape;
 
@@ -19,6 +19,9 @@ use crate::table::Shape;
 const ERROR_BODY: usize = 64 * 1024;
 /// How long the end of a body may take after the last event.
 const LINGER: Duration = Duration::from_millis(50);
+/// How long more may be waited for once the model has said why it stopped. What can still come are
+/// counts; some servers send none and leave the connection open.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// A model at a provider. One attempt per call.
 #[derive(Debug)]
@@ -26,12 +29,15 @@ pub struct Remote {
     site: Arc<Site>,
     http: Arc<Http>,
     shape: Shape,
+    /// A person was told once that the server does not read everything.
+    warned: Arc<AtomicBool>,
 }
 
 impl Remote {
     /// The provider at `site`, reached as `network` says; its requests have this shape.
     pub fn new(site: Site, shape: Shape, network: NetConfig) -> Self {
-        Self { site: Arc::new(site), http: Arc::new(Http::new(network)), shape }
+        let http = Arc::new(Http::new(network));
+        Self { site: Arc::new(site), http, shape, warned: Arc::default() }
     }
 }
 
@@ -41,6 +47,9 @@ impl Model for Remote {
             site: self.site.clone(),
             http: self.http.clone(),
             events: VecDeque::new(),
+            sent: heard::at_least(&request),
+            counted: Usage::default(),
+            warned: self.warned.clone(),
             state: State::Unsent(self.site.dialect.body(&request, &self.shape)),
             model: request.model,
         };
@@ -55,6 +64,11 @@ struct Call {
     model: String,
     state: State,
     events: VecDeque<ModelEvent>,
+    /// An estimate of the prompt in tokens.
+    sent: u64,
+    /// What the server counted last.
+    counted: Usage,
+    warned: Arc<AtomicBool>,
 }
 
 enum State {
@@ -69,7 +83,7 @@ impl Call {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
             if let Some(event) = self.events.pop_front() {
-                return Some(Ok(event));
+                return Some(Ok(self.remarked(event)));
             }
             let advanced = match std::mem::replace(&mut self.state, State::Over) {
                 State::Over => return None,
@@ -79,6 +93,22 @@ impl Call {
             };
             self.state = advanced.unwrap_or_else(State::Failed);
         }
+    }
+
+    /// The event, or before the last one a word about what the server did not read.
+    fn remarked(&mut self, event: ModelEvent) -> ModelEvent {
+        match &event {
+            ModelEvent::Usage(usage) => self.counted = *usage,
+            ModelEvent::Stop(_) => {
+                let unread = heard::unread(&self.site, self.sent, &self.counted);
+                if let Some(text) = unread.filter(|_| !self.warned.swap(true, Ordering::Relaxed)) {
+                    self.events.push_front(event);
+                    return ModelEvent::Notice(text);
+                }
+            }
+            _ => {}
+        }
+        event
     }
 
     async fn send(&self, body: Vec<u8>) -> Result<State, ModelError> {
@@ -115,7 +145,11 @@ impl Call {
 
     async fn read(&mut self, mut answering: Box<(Response, Answer)>) -> Result<State, ModelError> {
         let (response, answer) = &mut *answering;
-        match response.chunk().await {
+        let chunk = match answer.is_complete() {
+            true => tokio::time::timeout(LAST_WORDS, response.chunk()).await.unwrap_or(Ok(None)),
+            false => response.chunk().await,
+        };
+        match chunk {
             Ok(Some(bytes)) => {
                 answer.push(&bytes, &mut self.events)?;
                 if self.events.is_empty() {

@@ -13,6 +13,14 @@ use crate::sse::Event;
 use crate::table::Shape;
 use crate::{anthropic, openai};
 
+/// More tokens than any call has. What is beyond is no count, and its sums would overflow.
+const MOST_TOKENS: u64 = 1 << 40;
+
+/// A count of tokens as a server reports it; 0 where it reports none.
+pub(crate) fn tokens(reported: &Value) -> u64 {
+    reported.as_u64().filter(|count| *count <= MOST_TOKENS).unwrap_or(0)
+}
+
 /// How a provider speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -23,6 +23,7 @@ const SHOWN: usize = 300;
 struct Texts {
     overflow: Vec<Vec<String>>,
     billing: Vec<Vec<String>>,
+    quota: Vec<Vec<String>>,
     unknown_model: Vec<Vec<String>>,
     media: Vec<Vec<String>>,
     thinking: Vec<Vec<String>>,
@@ -32,6 +33,8 @@ struct Texts {
 #[derive(Default)]
 struct Fault {
     kind: String,
+    /// A status that stands in the body.
+    status: Option<u16>,
     text: String,
     /// Everything in which a known text may hide, in lower case.
     haystack: String,
@@ -93,7 +96,7 @@ pub(crate) fn no_model(site: &Site, content_type: &str) -> ModelError {
 /// An `error` event in a stream, or a body that is an error in spite of its status.
 pub(crate) fn of_event(site: &Site, model: &str, value: &Value) -> ModelError {
     let fault = Fault::read(value);
-    let status = status_of(&fault.kind).unwrap_or(500);
+    let status = status_of(&fault.kind).or(fault.status).unwrap_or(500);
     typed(site, model, status, &fault)
 }
 
@@ -116,7 +119,8 @@ pub(crate) fn of_response(
         Ok(value) => Fault::read(&value),
         Err(_) => Fault::of_text(&String::from_utf8_lossy(body)),
     };
-    fault.request = fault.request.or_else(|| header("request-id").map(str::to_owned));
+    let request = header("request-id").or_else(|| header("x-request-id"));
+    fault.request = fault.request.or_else(|| request.map(str::to_owned));
     fault.wait = wait(header("retry-after-ms"), header("retry-after"), now);
     fault.should_retry = header("x-should-retry").and_then(|value| value.parse().ok());
     // A precise status says more than a type that a gateway made up.
@@ -140,20 +144,33 @@ fn wait(millis: Option<&str>, after: Option<&str>, now: SystemTime) -> Option<Du
 
 impl Fault {
     /// Both shapes: `{"error": {"type", "message", "details"}}` and `{"error": {"message", "type",
-    /// "code"}}`; also a bare text or a `detail`.
+    /// "code"}}`; the same without `error` round it; also a bare text or a `detail`. A gateway puts the
+    /// words of the server behind it into `metadata.raw`.
     fn read(value: &Value) -> Self {
-        let error = &value["error"];
-        let texts = [&error["message"], error, &value["message"], &value["detail"]];
-        let text = texts.iter().find_map(|text| text.as_str()).unwrap_or("");
+        let error = if value["error"].is_object() { &value["error"] } else { value };
+        let texts = [&error["message"], &value["error"], &value["message"], &value["detail"]];
+        let said = texts.into_iter().find(|text| !text.is_null() && *text != error);
+        let mut text = said.map(words).unwrap_or_default();
+        if let Some(raw) = error["metadata"]["raw"].as_str() {
+            let inner = serde_json::from_str::<Value>(raw).map(|raw| Self::read(&raw).text);
+            let inner = inner.ok().filter(|inner| !inner.is_empty()).unwrap_or_else(|| Self::of_text(raw).text);
+            text = format!("{text}: {inner}");
+        }
         let codes = [&error["details"]["error_code"], &error["code"], &error["type"]];
         let mut haystack = text.to_lowercase();
         for code in codes.iter().filter_map(|code| code.as_str()) {
             haystack.push('\n');
             haystack.push_str(&code.to_lowercase());
         }
+        // The code is more precise where both say something.
+        let kinds = || [&error["code"], &error["type"]].into_iter().filter_map(Value::as_str);
+        let kind = kinds().find(|kind| status_of(kind).is_some()).or_else(|| kinds().next_back()).unwrap_or("");
+        let code = &error["code"];
+        let number = code.as_u64().or_else(|| code.as_str()?.parse().ok());
         Self {
-            kind: error["type"].as_str().unwrap_or("").to_owned(),
-            text: text.to_owned(),
+            kind: if kind == "error" { "" } else { kind }.to_owned(),
+            status: number.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code)),
+            text,
             haystack,
             request: value["request_id"].as_str().map(str::to_owned),
             ..Self::default()
@@ -192,7 +209,12 @@ impl Fault {
     }
 }
 
-/// The status that comes with an error type.
+/// A text, or the JSON of what stands in its place.
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The status that comes with an error type or code.
 fn status_of(kind: &str) -> Option<u16> {
     Some(match kind {
         "invalid_request_error" => 400,
@@ -206,6 +228,13 @@ fn status_of(kind: &str) -> Option<u16> {
         "api_error" => 500,
         "timeout_error" => 504,
         "overloaded_error" => 529,
+        "context_length_exceeded" | "exceed_context_size_error" | "BadRequestError" => 400,
+        "invalid_api_key" | "AuthenticationError" => 401,
+        "model_not_found" | "NotFoundError" => 404,
+        "rate_limit_exceeded" | "insufficient_quota" | "exceeded_current_quota_error" | "RateLimitError" => 429,
+        "rate_limit_reached_error" => 429,
+        "server_error" | "internal_server_error" | "InternalServerError" => 500,
+        "service_unavailable" | "unavailable_error" | "engine_overloaded_error" => 503,
         _ => return None,
     })
 }
@@ -218,9 +247,12 @@ fn kind_of(status: u16, fault: &Fault) -> ErrorKind {
         400 | 402 | 403 | 422 if fault.matches(&texts.billing) => ErrorKind::Billing,
         // A spending limit without an end in sight; with one, waiting helps.
         429 if fault.wait.is_none() && fault.matches(&texts.billing) => ErrorKind::Billing,
+        // Whatever the server says of waiting, this needs money.
+        429 if fault.matches(&texts.quota) => ErrorKind::Billing,
         400 | 422 if fault.matches(&texts.unknown_model) => ErrorKind::NotFound,
         400 | 422 if fault.matches(&texts.thinking) => ErrorKind::Thinking,
-        400 | 422 if fault.matches(&texts.media) => ErrorKind::Media,
+        // Where models are chosen by what they can take, none was found.
+        400 | 404 | 415 | 422 if fault.matches(&texts.media) => ErrorKind::Media,
         401 | 403 => ErrorKind::Auth,
         402 => ErrorKind::Billing,
         404 => ErrorKind::NotFound,

@@ -5,12 +5,13 @@ mod answer;
 mod call;
 mod dialect;
 pub(crate) mod error;
+mod heard;
 mod probe;
 mod site;
 
 pub use answer::Answer;
 pub use call::Remote;
-pub(crate) use dialect::Decoder;
 pub use dialect::Dialect;
+pub(crate) use dialect::{Decoder, tokens};
 pub use probe::probe;
 pub use site::{Auth, Secret, Site};

@@ -118,6 +118,63 @@ fn what_is_new_is_ignored_or_kept_as_it_is() {
     assert_eq!(blocks(&message(&middle, "end_turn")), (expected, StopReason::EndTurn));
 }
 
+/// What gateways leave out at the start of a block is empty.
+#[test]
+fn a_start_may_leave_out_what_is_empty() {
+    let middle = [
+        block(0, json!({"type": "thinking"})),
+        delta(0, json!({"type": "thinking_delta", "thinking": "hm"})),
+        stop(0),
+        block(1, json!({"type": "text"})),
+        text(1, "a"),
+        stop(1),
+        block(2, json!({"type": "tool_use", "id": "t1", "name": "Read"})),
+        input(2, r#"{"a": 1}"#),
+        stop(2),
+        block(3, json!({"type": "tool_use", "name": "functions.Read"})),
+        stop(3),
+    ];
+    let thought = serde_json::from_value(json!({"type": "thinking", "thinking": "hm"})).unwrap();
+    let expected =
+        vec![thought, Block::text("a"), call("t1", "Read", json!({"a": 1})), call("", "functions_Read", json!({}))];
+    assert_eq!(blocks(&message(&middle, "tool_use")), (expected, StopReason::EndTurn));
+}
+
+/// In a history such a block would make every later request fail, and without it the answer would be
+/// less than what the model said.
+#[test]
+fn a_malformed_block_ends_the_attempt() {
+    for malformed in [
+        json!(null),
+        json!("text"),
+        json!({"id": "t1", "name": "Read", "input": {}}),
+        json!({"type": 7}),
+        json!({"type": "tool_use", "id": "t1", "input": {}}),
+        json!({"type": "thinking", "thinking": "", "signature": 7}),
+        json!({"type": "tool_result", "content": "x"}),
+    ] {
+        let fault = fault(&message(&[block(0, malformed.clone()), stop(0)], "end_turn"));
+        assert_eq!(fault.kind, ErrorKind::Transport, "{malformed}: {fault}");
+        assert!(fault.message.contains("malformed content block"), "{malformed}: {fault}");
+    }
+    let never_begun = fault(&message(&[input(0, r#"{"a": 1}"#), stop(0)], "tool_use"));
+    assert_eq!(never_begun.kind, ErrorKind::Transport);
+    // Nothing is missing here.
+    assert_eq!(blocks(&message(&[input(0, ""), stop(0)], "end_turn")), (Vec::new(), StopReason::EndTurn));
+}
+
+#[test]
+fn counts_that_no_call_has_are_no_counts() {
+    let mut middle = vec![block(0, json!({"type": "text", "text": "a"})), stop(0)];
+    middle.push(json!({"type": "message_delta", "delta": {}, "usage": {"input_tokens": u64::MAX, "output_tokens": 3}}));
+    let (events, _) = decode("text/event-stream", &message(&middle, "end_turn"));
+    let counted = events.into_iter().rev().find_map(|event| match event {
+        ModelEvent::Usage(usage) => Some(usage.total()),
+        _ => None,
+    });
+    assert_eq!(counted, Some(12 + 7));
+}
+
 #[test]
 fn citations_are_kept() {
     let citation = delta(0, json!({"type": "citations_delta", "citation": {"a": 1}}));

@@ -86,8 +86,8 @@ fn turn(number: usize, calls: usize) -> [Message; 2] {
     let uses = (0..calls).map(|n| call(&id(n), "Read", json!({"file_path": format!("{number}/{n}.txt")})));
     let answer = [thinking, Block::text("so")].into_iter().chain(uses).collect();
     let mut results: Vec<Block> = (0..calls).map(|n| result(&id(n), &format!("text {number} {n}"), false)).collect();
-    if calls == 0 || number % 7 == 0 {
-        results.push(Block::text(&format!("and prompt {number}")));
+    if calls == 0 || number.is_multiple_of(7) {
+        results.push(Block::text(format!("and prompt {number}")));
     }
     [assistant(answer), Message::new(Role::User, results)]
 }
