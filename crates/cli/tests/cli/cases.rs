@@ -235,7 +235,9 @@ fn truncation_context_window_stop_c0929e() {
 
 #[test]
 fn retry_non_retryable_2a2efa() {
-    let table: [(fn() -> Reply, i32, usize); 7] = [
+    /// An answer for ever, the exit code, and how many requests it costs.
+    type Row = (fn() -> Reply, i32, usize);
+    let table: [Row; 7] = [
         (|| Reply::error(401, "authentication_error", "invalid x-api-key"), 1, 1),
         (|| Reply::error(403, "permission_error", "no"), 1, 1),
         (|| Reply::error(400, "invalid_request_error", "no"), 1, 1),
