@@ -1,5 +1,5 @@
-//! Owns the start-up benchmark: wall time of whole runs of the release binary, side by side with the
-//! cheapest process there is, so that a noisy machine shows as such.
+//! Owns the benchmarks: which there are, and the one of start-up: wall time of whole runs of the release
+//! binary, side by side with the cheapest process there is, so that a noisy machine shows as such.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,8 +9,22 @@ use crate::run::step;
 
 const RUNS: usize = 200;
 
+/// Runs the benchmark of that name, or all of them.
+pub fn run(root: &Path, name: Option<&str>) -> Result<(), String> {
+    let of_turns = |arguments: &[&str]| {
+        step(root, &[&["bench", "--quiet", "--package", "models", "--bench", "turn", "--"], arguments].concat())
+    };
+    match name {
+        Some("start") => start_up(root),
+        Some("turn") => of_turns(&[]),
+        Some("early") => of_turns(&["early"]),
+        None => start_up(root).and_then(|()| of_turns(&[])).and_then(|()| of_turns(&["early"])),
+        Some(other) => Err(format!("there is no benchmark {other}; there are start, turn, early")),
+    }
+}
+
 /// Prints median and 95th percentile of each command.
-pub fn start_up(root: &Path) -> Result<(), String> {
+fn start_up(root: &Path) -> Result<(), String> {
     step(root, &["build", "--release", "--package", "cli"])?;
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let binary = target.join("release").join("rsagent");

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask tidy | test | bench | chaos`. Needs nothing but the toolchain.
+//! The project's own chores: `cargo xtask tidy | test | bench | chaos | fuzz`. Needs nothing but the toolchain.
 
 // A command-line tool: standard output is its purpose.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
@@ -18,9 +18,10 @@ fn main() -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         Some("tidy") => tidy::check(&root),
         Some("test") => run::test(&root),
-        Some("bench") => bench::start_up(&root),
+        Some("bench") => bench::run(&root, arguments.get(1).map(String::as_str)),
         Some("chaos") => run::chaos(&root, &arguments[1..]),
-        _ => Err("usage: cargo xtask tidy | test | bench | chaos [SESSIONS] [SEED]".to_owned()),
+        Some("fuzz") => run::fuzz(&root, &arguments[1..]),
+        _ => Err("usage: cargo xtask tidy | test | bench [start | turn | early] | chaos [SESSIONS] [SEED] | fuzz TARGET [SECONDS]".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

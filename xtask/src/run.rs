@@ -26,6 +26,26 @@ pub fn chaos(root: &Path, arguments: &[String]) -> Result<(), String> {
     step_with(root, &exact, &variables)
 }
 
+/// Looks for inputs that break what a target in `fuzz/` asserts, for so many seconds; a minute by default.
+/// The stable compiler does it when it is told that it may.
+pub fn fuzz(root: &Path, arguments: &[String]) -> Result<(), String> {
+    let target = arguments.first().ok_or("usage: cargo xtask fuzz TARGET [SECONDS]")?;
+    let installed = Command::new("cargo")
+        .args(["fuzz", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !installed {
+        return Err("cargo-fuzz is missing; install it with `cargo install cargo-fuzz --locked`".to_owned());
+    }
+    let (found, seeds) = (format!("fuzz/corpus/{target}"), format!("fuzz/seeds/{target}"));
+    std::fs::create_dir_all(root.join(&found)).map_err(|fault| fault.to_string())?;
+    let time = format!("-max_total_time={}", arguments.get(1).map_or("60", String::as_str));
+    let fuzzer = ["fuzz", "run", target, &found, &seeds, "--", &time, "-max_len=4096", "-rss_limit_mb=1024"];
+    step_with(root, &fuzzer, &[("RUSTC_BOOTSTRAP", "1")])
+}
+
 /// One cargo command, its output shown.
 pub fn step(root: &Path, arguments: &[&str]) -> Result<(), String> {
     step_with(root, arguments, &[])

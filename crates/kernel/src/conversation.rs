@@ -5,7 +5,7 @@
 //! every `tool_use` is answered once, in the next message, results first; no text is blank; ids are
 //! unique; nothing that was sent is ever edited. A change of what is sent opens a new epoch.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use thiserror::Error;
@@ -111,8 +111,9 @@ pub struct Conversation {
     messages: Arc<Vec<Arc<Message>>>,
     /// The open round; empty where none is open.
     round: Vec<Open>,
-    /// Every call id of the session: renamed ids must not meet an old one, in any epoch.
-    ids: HashSet<ToolUseId>,
+    /// Every call id of the session: renamed ids must not meet an old one, in any epoch. With each, the
+    /// last number that a call of this id was given: a server may use one id for all calls.
+    ids: HashMap<ToolUseId, u32>,
     /// Tokens of the messages up to the last answer that the API counted.
     measured: u64,
     /// Bytes of the messages after it.
@@ -130,7 +131,7 @@ impl Conversation {
             prefix: Arc::new(prefix),
             messages: Arc::default(),
             round: Vec::new(),
-            ids: HashSet::new(),
+            ids: HashMap::new(),
             measured: 0,
             unmeasured: 0,
             asked: Vec::new(),
@@ -214,7 +215,7 @@ impl Conversation {
         for block in &mut blocks {
             if let Block::ToolUse { id, .. } = block {
                 *id = self.unused_id(id);
-                self.ids.insert(id.clone());
+                self.ids.insert(id.clone(), 1);
                 self.round.push((id.clone(), None));
             }
         }
@@ -251,7 +252,7 @@ impl Conversation {
             self.asked = asked.map(|message| message.content.to_vec()).unwrap_or_default();
         }
         let uses = draft.messages.iter().flat_map(|message| message.tool_uses());
-        self.ids.extend(uses.map(|(id, ..)| id.clone()));
+        self.ids.extend(uses.map(|(id, ..)| (id.clone(), 1)));
         self.round.clear();
         self.floor = if draft.kind == EpochKind::Summary { after } else { 0 };
         self.messages = Arc::new(draft.messages);
@@ -286,13 +287,13 @@ impl Conversation {
     }
 
     /// The id itself where it is sendable and new; else the nearest that is.
-    fn unused_id(&self, id: &ToolUseId) -> ToolUseId {
-        let base = sendable(id);
-        let mut candidate = ToolUseId(base.clone());
-        let mut number = 2;
-        while self.ids.contains(&candidate) {
+    fn unused_id(&mut self, id: &ToolUseId) -> ToolUseId {
+        let base = ToolUseId(sendable(id));
+        let mut candidate = base.clone();
+        while self.ids.contains_key(&candidate) {
+            let number = self.ids.entry(base.clone()).or_insert(1);
+            *number += 1;
             candidate = ToolUseId(format!("{base}_{number}"));
-            number += 1;
         }
         candidate
     }
