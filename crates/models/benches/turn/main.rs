@@ -64,11 +64,11 @@ fn table(runtime: &Runtime) {
         // The next turn: what is new in it is serialised for the first time.
         history.turn();
         let assembling = allocation_counter::measure(|| drop(black_box(history.body())));
-        let request = median(|| (), |()| drop(black_box(history.body())));
+        let request = median(|| (), |()| black_box(history.body()));
         let body = history.body();
-        let copy = median(|| (), |()| drop(black_box(body.clone())));
+        let copy = median(|| (), |()| black_box(body.clone()));
         let stage = Stage::new(history.conversation());
-        let looping = allocation_counter::measure(|| stage.prompt(runtime));
+        let looping = allocation_counter::measure(|| drop(stage.prompt(runtime)));
         let turn = median(|| Stage::new(history.conversation()), |stage| stage.prompt(runtime)) / stage::TURNS;
         println!(
             "{turns:>7} {:>11} | {:>7.1} µs {:>7.1} µs {:>7} | {:>7.1} µs {:>7} {:>12}",
@@ -83,13 +83,15 @@ fn table(runtime: &Runtime) {
     }
 }
 
-fn median<T>(mut prepare: impl FnMut() -> T, mut work: impl FnMut(T)) -> Duration {
+fn median<T, U>(mut prepare: impl FnMut() -> T, mut work: impl FnMut(T) -> U) -> Duration {
     let mut times: Vec<Duration> = (0..RUNS)
         .map(|_| {
             let prepared = prepare();
             let start = Instant::now();
-            work(prepared);
-            start.elapsed()
+            let done = work(prepared);
+            let took = start.elapsed();
+            drop(done);
+            took
         })
         .collect();
     times.sort_unstable();

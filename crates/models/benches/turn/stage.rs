@@ -37,13 +37,15 @@ impl Stage {
         Self(params(conversation, model, tools, Extensions::new(features.to_vec())))
     }
 
-    /// One prompt, from question to end.
-    pub fn prompt(self, runtime: &Runtime) {
+    /// One prompt, from question to end. Gives the history back: to drop it is no part of a turn.
+    pub fn prompt(self, runtime: &Runtime) -> SharedConversation {
+        let conversation = self.0.conversation.clone();
         let ended = runtime.block_on(async {
             let events = query(self.0);
             events.filter_map(async |event| terminal(&event)).collect::<Vec<_>>().await
         });
         assert_eq!(ended, [TerminalReason::Completed]);
+        conversation
     }
 }
 
