@@ -133,6 +133,7 @@ fn user_providers(settings: &Settings) -> Vec<UserProvider> {
         api_key_env: provider.api_key_env.clone(),
         model: provider.model.clone(),
         small_model: provider.small_model.clone(),
+        quirks: provider.quirks.clone(),
         body: provider.body.clone(),
     });
     own.collect()

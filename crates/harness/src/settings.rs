@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use kernel::{Origin, Rule, Rules};
 use models::Effort;
 use models::registry::Rows;
+use models::table::Quirks;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -46,6 +47,8 @@ pub struct Provider {
     pub model: Option<String>,
     /// A quick and cheap model for chores.
     pub small_model: Option<String>,
+    /// What it does in its own way, in place of what the table says.
+    pub quirks: Option<Quirks>,
     /// Fields that every request to it has beside ours.
     #[serde(default)]
     pub body: Map<String, Value>,
@@ -249,6 +252,7 @@ mod tests {
                     api_key_env: Some("K".into()),
                     model: Some("m".into()),
                     small_model: None,
+                    quirks: None,
                     body: Map::new(),
                     unknown: BTreeMap::new(),
                 },

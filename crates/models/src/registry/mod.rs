@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::mock::MockConfig;
-use crate::table::{ModelFacts, Row, Shape, Table, Wishes};
+use crate::table::{ModelFacts, Quirks, Row, Shape, Table, Wishes};
 use crate::wire::{Auth, Dialect, Secret, Site};
 use address::join;
 use providers::{Provider, providers};
@@ -42,6 +42,8 @@ pub struct UserProvider {
     pub model: Option<String>,
     /// A quick and cheap model for chores.
     pub small_model: Option<String>,
+    /// Its ways, in place of those of the table.
+    pub quirks: Option<Quirks>,
     /// Fields that every request to it has beside ours.
     pub body: Map<String, Value>,
 }
@@ -206,6 +208,9 @@ fn merged(own: &[UserProvider]) -> Result<Vec<Provider>, RegistryError> {
             if let Some(value) = value {
                 own.clone_from(value);
             }
+        }
+        if let Some(quirks) = &user.quirks {
+            provider.quirks = quirks.clone();
         }
         if let Some(variable) = &user.api_key_env {
             provider.key_variables = vec![variable.clone()];

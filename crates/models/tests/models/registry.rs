@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use models::registry::Endpoint;
-use models::table::{ModelFacts, Table};
+use models::table::{ModelFacts, Quirks, Table};
 use models::wire::{Auth, Secret};
 use models::{Choice, MockConfig, RegistryError, Resolved, UserProvider, choose};
 use serde_json::Map;
@@ -29,6 +29,7 @@ fn user(name: &str, dialect: &str, url: &str, key: Option<&str>) -> UserProvider
         api_key_env: key.map(str::to_owned),
         model: Some("own-model".into()),
         small_model: None,
+        quirks: None,
         body: Map::new(),
     }
 }
@@ -121,6 +122,16 @@ fn providers_of_the_user() {
     let other = vec![user("deepseek", "anthropic", "http://127.0.0.1:1", None)];
     let resolved = decide(NONE, &[("DEEPSEEK_API_KEY", "d")], other);
     assert_eq!(url(resolved), "http://127.0.0.1:1/v1/messages");
+}
+
+#[test]
+fn ways_of_a_provider_may_be_set() {
+    let quirks = Quirks { short_ids: true, ..Quirks::default() };
+    let strict = UserProvider { quirks: Some(quirks.clone()), ..user("strict", "openai", "http://127.0.0.1:1", None) };
+    match decide((Some("strict"), None), &[], vec![strict]).unwrap().endpoint {
+        Endpoint::Remote(_, shape) => assert_eq!(shape.quirks, quirks),
+        Endpoint::Mock(_) => panic!("the mock has no ways"),
+    }
 }
 
 #[test]
