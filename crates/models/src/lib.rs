@@ -6,7 +6,7 @@ pub mod anthropic;
 pub mod fallback;
 pub mod http;
 mod json;
-mod media;
+pub mod media;
 pub mod mock;
 mod names;
 pub mod openai;

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use kernel::{Block, Message, ResultContent};
-use serde_json::{Value, json};
+use kernel::{Block, Message};
+use models::media;
+use serde_json::Value;
 
 use super::is_thinking;
 
@@ -39,29 +40,7 @@ pub(super) fn without_thinking(messages: &[Arc<Message>]) -> Option<Messages> {
 /// The history with a word in the place of such media; `None` where it has none.
 pub(super) fn without_media(messages: &[Arc<Message>], which: Media) -> Option<Messages> {
     changed(messages, |place, message| {
-        let goes = |value: &Value| is_medium(value) && concerns(which, place, value);
-        let of_result = |content: &ResultContent| match content {
-            ResultContent::Text(_) => false,
-            ResultContent::Blocks(blocks) => blocks.iter().any(goes),
-        };
-        let holds = |block: &Block| match block {
-            Block::Other(value) => goes(value),
-            Block::ToolResult { content, .. } => of_result(content),
-            Block::Text { .. } | Block::Thinking { .. } | Block::ToolUse { .. } => false,
-        };
-        if !message.content.iter().any(holds) {
-            return None;
-        }
-        let replace = |block: &Block| match block {
-            Block::Other(value) if goes(value) => Block::text(placeholder(value)),
-            Block::ToolResult { tool_use_id, content: ResultContent::Blocks(blocks), is_error, .. } => {
-                let text = |value: &Value| json!({"type": "text", "text": placeholder(value)});
-                let blocks = blocks.iter().map(|value| if goes(value) { text(value) } else { value.clone() });
-                Block::result(tool_use_id.clone(), ResultContent::Blocks(blocks.collect()), *is_error)
-            }
-            other => other.clone(),
-        };
-        Some(message.content.iter().map(replace).collect())
+        media::replaced(&message.content, |value| concerns(which, place, value).then(|| placeholder(value)))
     })
 }
 
@@ -85,10 +64,6 @@ fn changed(messages: &[Arc<Message>], change: impl Fn(usize, &Message) -> Option
     any.then_some(messages)
 }
 
-fn is_medium(value: &Value) -> bool {
-    value["type"] == "image" || value["type"] == "document"
-}
-
 fn concerns(which: Media, place: usize, value: &Value) -> bool {
     match which {
         Media::All => true,
@@ -98,13 +73,14 @@ fn concerns(which: Media, place: usize, value: &Value) -> bool {
 }
 
 fn placeholder(value: &Value) -> String {
-    let kind = value["type"].as_str().unwrap_or("medium");
+    let kind = media::kind(value).unwrap_or("medium");
     format!("[{kind} left out: the model cannot take it, or the request was too large]")
 }
 
 #[cfg(test)]
 mod tests {
-    use kernel::Role;
+    use kernel::{ResultContent, Role};
+    use serde_json::json;
 
     use super::*;
 

@@ -54,18 +54,17 @@ impl Blocks {
         self.stop(index);
         let Some(kind) = value["type"].as_str() else { return Err(Malformed) };
         // Gateways leave out what is empty at the start; an id is given by the conversation.
-        let (fields, known): (&[&str], bool) = match kind {
-            "text" => (&["text"], true),
-            "thinking" => (&["thinking"], true),
-            "tool_use" => (&["id"], true),
-            _ => (&[], kind == "tool_result"),
+        let field = match kind {
+            "text" => Some("text"),
+            "thinking" => Some("thinking"),
+            "tool_use" => Some("id"),
+            _ => None,
         };
-        for field in fields {
-            if !value[*field].is_string() {
-                value[*field] = json!("");
-            }
+        let (calls, known) = (kind == "tool_use", field.is_some() || kind == "tool_result");
+        if let Some(field) = field.filter(|field| !value[*field].is_string()) {
+            value[field] = json!("");
         }
-        if value["type"] == "tool_use" && value.get("input").is_none() {
+        if calls && value.get("input").is_none() {
             value["input"] = json!({});
         }
         let block = Block::deserialize(&value).unwrap_or(Block::Other(value));

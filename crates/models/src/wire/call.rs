@@ -47,7 +47,10 @@ impl Model for Remote {
             site: self.site.clone(),
             http: self.http.clone(),
             events: VecDeque::new(),
-            sent: heard::at_least(&request),
+            sent: match self.warned.load(Ordering::Relaxed) {
+                true => None,
+                false => heard::at_least(&self.site, &request),
+            },
             counted: Usage::default(),
             warned: self.warned.clone(),
             state: State::Unsent(self.site.dialect.body(&request, &self.shape)),
@@ -64,8 +67,8 @@ struct Call {
     model: String,
     state: State,
     events: VecDeque<ModelEvent>,
-    /// An estimate of the prompt in tokens.
-    sent: u64,
+    /// An estimate of the prompt in tokens, where a person may have to be told.
+    sent: Option<u64>,
     /// What the server counted last.
     counted: Usage,
     warned: Arc<AtomicBool>,
@@ -100,7 +103,7 @@ impl Call {
         match &event {
             ModelEvent::Usage(usage) => self.counted = *usage,
             ModelEvent::Stop(_) => {
-                let unread = heard::unread(&self.site, self.sent, &self.counted);
+                let unread = self.sent.and_then(|sent| heard::unread(&self.site, sent, &self.counted));
                 if let Some(text) = unread.filter(|_| !self.warned.swap(true, Ordering::Relaxed)) {
                     self.events.push_front(event);
                     return ModelEvent::Notice(text);

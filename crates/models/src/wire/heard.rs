@@ -9,11 +9,15 @@ use super::{Dialect, Site, error};
 const SLACK: u64 = 1_000;
 
 /// An estimate of a prompt in tokens (bytes / 4) that is rather too low: media and inputs of calls are
-/// left out.
-pub(super) fn at_least(request: &ModelRequest) -> u64 {
+/// left out. `None` where it is not asked for: servers of models that anybody can start have a small window
+/// unless told otherwise; the other dialect has none of them.
+pub(super) fn at_least(site: &Site, request: &ModelRequest) -> Option<u64> {
+    if site.dialect != Dialect::OpenAi {
+        return None;
+    }
     let messages = request.messages.iter().chain(&request.extra);
     let bytes: usize = messages.flat_map(|message: &std::sync::Arc<Message>| &message.content).map(text).sum();
-    request.prefix.tokens() + (bytes / 4) as u64
+    Some(request.prefix.tokens() + (bytes / 4) as u64)
 }
 
 fn text(block: &Block) -> usize {
@@ -23,12 +27,10 @@ fn text(block: &Block) -> usize {
     }
 }
 
-/// What a person should know where the server counted less than half of what was sent. Servers of models
-/// that anybody can start have a small window unless told otherwise; the other dialect has none of them.
+/// What a person should know where the server counted less than half of what was sent.
 pub(super) fn unread(site: &Site, sent: u64, counted: &Usage) -> Option<String> {
     let read = counted.total() - counted.output_tokens;
-    let much = read > 0 && sent > 2 * read + SLACK;
-    (much && site.dialect == Dialect::OpenAi).then(|| {
+    (read > 0 && sent > 2 * read + SLACK).then(|| {
         format!(
             "{} read only {read} tokens of about {sent}: it seems to drop the front of the conversation. \
              Give the model a longer context there (with Ollama num_ctx or OLLAMA_CONTEXT_LENGTH)",
