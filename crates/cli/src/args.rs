@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "text")]
     pub output_format: OutputFormat,
 
-    /// Permission mode: default, acceptEdits, plan or bypassPermissions.
+    /// Permission mode: default, acceptEdits, plan, bypassPermissions or dontAsk.
     #[arg(long, visible_alias = "permission-mode", default_value = "default", value_parser = mode)]
     pub mode: Mode,
 
@@ -148,5 +148,6 @@ fn thinking(text: &str) -> Result<bool, String> {
 
 /// Reads the name of a mode.
 pub fn mode(text: &str) -> Result<Mode, String> {
-    text.parse().map_err(|_| format!("unknown mode `{text}`; use default, acceptEdits, plan or bypassPermissions"))
+    text.parse()
+        .map_err(|_| format!("unknown mode `{text}`; use default, acceptEdits, plan, bypassPermissions or dontAsk"))
 }

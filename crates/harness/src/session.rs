@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use kernel::query::{Meter, compact_now};
 use kernel::{
-    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extension, Extensions, Gate, Init, Mode, Place, Prefix,
-    QueryParams, Questions, RetryBudget, Rules, SharedConversation, ToolPool, Usage, query,
+    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extension, Extensions, Gate, Init, Mode, Origin, Place,
+    Prefix, QueryParams, Questions, RetryBudget, Rules, SharedConversation, ToolPool, Usage, query,
 };
 use models::table::cost;
 use models::{Connection, Effort, RegistryError};
@@ -176,6 +176,7 @@ impl Session {
             cwd: config.cwd.clone(),
             roots: [config.cwd.clone()].into_iter().chain(config.add_dirs.clone()).collect(),
             home: environment.home(),
+            trusted: false,
         };
         let (prefix, notices) = assemble(&config, &pool);
         warnings.extend(notices);
@@ -235,6 +236,13 @@ impl Session {
     /// Answers a permission question. `false` when it waits no more.
     pub fn answer(&self, request_id: &str, answer: Answer) -> bool {
         self.questions.as_ref().is_some_and(|questions| questions.answer(request_id, answer))
+    }
+
+    /// Answers a permission question with *always*: for the rest of the session the rules hold that it showed.
+    /// `false` when it waits no more.
+    pub fn always(&self, request_id: &str, suggestions: &[String]) -> bool {
+        let rules = suggestions.iter().filter_map(|text| tools::rules::grammar::parse(text, Origin::Session).ok());
+        self.answer(request_id, Answer::Always(rules.collect()))
     }
 
     /// Forgets the conversation; memory files and the branch are read anew.

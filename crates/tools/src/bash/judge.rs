@@ -87,7 +87,7 @@ fn uncovered(analysis: &Analysis, allowing: &[Pattern]) -> Option<String> {
 fn by_user(rule: &Rule) -> bool {
     match rule.origin {
         Origin::BuiltIn => false,
-        Origin::User | Origin::Flag | Origin::Session => true,
+        Origin::Managed | Origin::User | Origin::Project | Origin::Local | Origin::Flag | Origin::Session => true,
     }
 }
 
