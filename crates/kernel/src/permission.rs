@@ -5,21 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, VariantArray};
 
 /// How much may happen without a question. A deny rule holds in every mode.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Default,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Display, EnumString, VariantArray)]
 #[serde(rename_all = "camelCase")]
 #[strum(serialize_all = "camelCase")]
 pub enum Mode {
@@ -37,7 +26,7 @@ pub enum Mode {
 }
 
 /// Where a rule came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
 pub enum Origin {
     /// The built-in list.
     #[strum(to_string = "built-in list")]
@@ -255,7 +244,7 @@ mod tests {
             (base, "ask ask deny allow deny"),
         ];
         for (judgement, expected) in table {
-            let words: Vec<&str> = <Mode as strum::VariantArray>::VARIANTS
+            let words: Vec<&str> = Mode::VARIANTS
                 .iter()
                 .map(|mode| match decide(*mode, &judgement) {
                     Decision::Allow => "allow",
