@@ -4,6 +4,7 @@
 mod args;
 mod exit;
 mod headless;
+mod permissions;
 mod providers;
 mod repl;
 mod sanitize;
@@ -21,7 +22,7 @@ use clap::Parser;
 use harness::settings::FlagRules;
 use harness::{Environment, Session, SessionConfig, SessionError};
 
-use crate::args::{Args, Command, OutputFormat};
+use crate::args::{Args, Command, OutputFormat, Permissions};
 use crate::exit::Exit;
 use crate::signals::Signals;
 
@@ -69,8 +70,10 @@ fn is_broken_pipe(fault: &anyhow::Error) -> bool {
 
 fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result<Exit> {
     let environment = Environment::of_process();
-    if args.command == Some(Command::Providers) {
-        return providers::run(&environment);
+    match &args.command {
+        Some(Command::Providers) => return providers::run(&environment),
+        Some(Command::Permissions(Permissions::Test(test))) => return permissions::run(&environment, test),
+        None => {}
     }
     let mut session = Session::open(SessionConfig {
         environment: environment.clone(),

@@ -19,6 +19,7 @@ use crate::budget::{Budget, Estimate};
 use crate::connect::{connect, split};
 use crate::context::{Context, Policy, without_thinking};
 use crate::environment::Environment;
+use crate::explain::{Explained, explain};
 use crate::repeats::Repeats;
 use crate::settings::{FlagRules, Settings, SettingsError};
 use crate::toolset::Toolset;
@@ -263,6 +264,11 @@ impl Session {
     pub fn set_mode(&mut self, mode: Mode) {
         self.params.gate.set_mode(mode);
         self.params.init.mode = mode;
+    }
+
+    /// Why a command line may run or not, as things are now. Runs nothing.
+    pub fn explain(&self, command: &str) -> Explained {
+        explain(command, self.mode(), &self.params.gate.rules(), &self.params.place)
     }
 
     /// The provider's name and the model's id.

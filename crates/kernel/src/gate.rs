@@ -136,8 +136,9 @@ impl Gate {
     }
 }
 
-/// A tool that panics while it judges is asked about, like one that cannot tell.
-fn judge(tool: &dyn Tool, input: &Value, rules: &Rules, place: &Place) -> Judgement {
+/// What bears on a call, rules for the whole tool included. A tool that panics while it judges is asked about, like one
+/// that cannot tell.
+pub fn judge(tool: &dyn Tool, input: &Value, rules: &Rules, place: &Place) -> Judgement {
     catch_unwind(AssertUnwindSafe(|| tool.judge(input, rules, place)))
         .unwrap_or_else(|_| Judgement::unjudged_under(tool.name(), rules))
         .with_whole_tool_rules(tool.name(), rules)

@@ -18,11 +18,16 @@ pub fn only_reads(command: &str) -> bool {
     analysis.verdict == Verdict::ReadOnly && untrusted::reason(command, &analysis).is_none()
 }
 
-/// What bears on a command line.
-pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
+/// What a command line would do in a place.
+pub(super) fn analysis(command: &str, place: &Place) -> Analysis {
     // Nobody looks at the configuration of repositories yet, so git asks.
     let here = shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean: false };
-    let analysis = analyse(command, &here);
+    analyse(command, &here)
+}
+
+/// What bears on a command line.
+pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
+    let analysis = analysis(command, place);
     let found = Found::new(&analysis, place);
     let allowing = patterns(&rules.allow).map(|(_, pattern)| pattern).collect::<Vec<_>>();
     let untrusted = untrusted::reason(command, &analysis);
@@ -92,7 +97,7 @@ fn by_user(rule: &Rule) -> bool {
 }
 
 /// The rules for Bash that have a pattern; those without are the kernel's.
-fn patterns(list: &[Rule]) -> impl Iterator<Item = (&Rule, Pattern)> {
+pub(super) fn patterns(list: &[Rule]) -> impl Iterator<Item = (&Rule, Pattern)> {
     list.iter()
         .filter(|rule| rule.tool == "Bash")
         .filter_map(|rule| Some((rule, Pattern::new(rule.pattern.as_deref()?))))
