@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use host::git::Probe;
 use host::paths::{Located, resolve};
 use kernel::{Effect, Judgement, Origin, Place, Rule, Rules};
 use shell::matching::{Pattern, all_covered, covers, denies, may_match, suggestions};
@@ -11,18 +12,34 @@ use shell::{Access, Analysis, FileAccess, Target, Verdict, analyse};
 use super::untrusted;
 use crate::rules::{FileRules, List, Reading, Region, list_for, name_of, rule_for};
 
-/// Whether a command line certainly only reads.
+/// Whether a command line certainly only reads, wherever it runs.
 pub fn only_reads(command: &str) -> bool {
     let nowhere = shell::Place { cwd: "/".into(), home: None, clean: false };
-    let analysis = analyse(command, &nowhere);
-    analysis.verdict == Verdict::ReadOnly && untrusted::reason(command, &analysis).is_none()
+    reads(command, &analyse(command, &nowhere))
+}
+
+/// Whether a command line certainly only reads in this place.
+pub fn only_reads_in(command: &str, place: &Place, git: &Probe) -> bool {
+    reads(command, &seen(command, place, objection(command, place, git).is_none()))
+}
+
+fn reads(command: &str, analysis: &Analysis) -> bool {
+    analysis.verdict == Verdict::ReadOnly && untrusted::reason(command, analysis).is_none()
+}
+
+fn seen(command: &str, place: &Place, clean: bool) -> Analysis {
+    analyse(command, &shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean })
+}
+
+/// Why the configuration in the working folder could make git run programs. Only looked for where git is spoken of.
+fn objection(command: &str, place: &Place, git: &Probe) -> Option<String> {
+    if command.contains("git") { git.objection(&place.cwd) } else { Some("nobody looked".into()) }
 }
 
 /// What bears on a command line.
-pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
-    // Nobody looks at the configuration of repositories yet, so git asks.
-    let here = shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean: false };
-    let analysis = analyse(command, &here);
+pub fn judge(command: &str, rules: &Rules, place: &Place, git: &Probe) -> Judgement {
+    let objection = objection(command, place, git);
+    let analysis = seen(command, place, objection.is_none());
     let found = Found::new(&analysis, place);
     let allowing = patterns(&rules.allow).map(|(_, pattern)| pattern).collect::<Vec<_>>();
     let untrusted = untrusted::reason(command, &analysis);
@@ -40,7 +57,11 @@ pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
             Some(reason) => (Effect::Other, reason),
         },
         Verdict::NotReadOnly { reason } => {
-            (Effect::Other, uncovered(&analysis, &allowing).or(untrusted).unwrap_or_else(|| reason.clone()))
+            let shown = uncovered(&analysis, &allowing).or(untrusted).unwrap_or_else(|| reason.clone());
+            // Where a clean configuration would make another verdict, this one says what is wrong with it.
+            let why = objection.filter(|_| seen(command, place, true).verdict != analysis.verdict);
+            let shown = why.map_or(shown.clone(), |why| shown.replacen(reason, &format!("{reason} ({why})"), 1));
+            (Effect::Other, shown)
         }
     };
     let of_users: Vec<Rule> = rules.deny.iter().filter(|rule| by_user(rule)).cloned().collect();
