@@ -4,6 +4,8 @@
 
 #[path = "host/files.rs"]
 mod files;
+#[path = "host/git.rs"]
+mod git;
 #[path = "host/paths.rs"]
 mod paths;
 #[path = "host/process.rs"]

@@ -8,6 +8,8 @@ mod agent;
 mod bash;
 #[path = "tools/files.rs"]
 mod files;
+#[path = "tools/git.rs"]
+mod git;
 #[path = "tools/images.rs"]
 mod images;
 #[path = "tools/rules.rs"]

@@ -19,6 +19,25 @@ pub(super) const ADDED: [(&str, &str); 9] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
 ];
 
+/// What git is told whatever it does: a monitor only makes it faster, and may be any program.
+const ALWAYS: [(&str, &str); 1] = [("core.fsmonitor", "false")];
+/// What it is told on top where it was judged to only read: to run no hook, and to enter no repository that
+/// merely lies there. Other commands obey hooks, since a commit that somebody permits is to run them, and
+/// enter such repositories, since toolchains keep some.
+const READING: [(&str, &str); 2] = [("core.hooksPath", "/dev/null"), ("safe.bareRepository", "explicit")];
+
+/// Settings of git for a command, as variables.
+pub fn git_settings(only_reads: bool) -> Vec<(OsString, OsString)> {
+    let more: &[(&str, &str)] = if only_reads { &READING } else { &[] };
+    let mut env = Vec::new();
+    for (number, (key, value)) in ALWAYS.iter().chain(more).enumerate() {
+        env.push((format!("GIT_CONFIG_KEY_{number}").into(), (*key).into()));
+        env.push((format!("GIT_CONFIG_VALUE_{number}").into(), (*value).into()));
+    }
+    env.push(("GIT_CONFIG_COUNT".into(), (env.len() / 2).to_string().into()));
+    env
+}
+
 /// Ends of names that hold secrets, and beginnings that belong to the agent's own providers.
 const SECRET_ENDS: [&str; 3] = ["_API_KEY", "_TOKEN", "_SECRET"];
 const SECRET_STARTS: [&str; 2] = ["ANTHROPIC_", "DEEPSEEK_"];

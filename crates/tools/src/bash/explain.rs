@@ -1,6 +1,7 @@
 //! Owns what a command line was found to be, part by part, for a person who wants to know why it may run or not.
 //! Must not know decisions or how they are shown.
 
+use host::git::Probe;
 use kernel::{Place, Rule, Rules};
 use serde::Serialize;
 use shell::matching::{Pattern, candidate, covers, denies};
@@ -51,7 +52,7 @@ pub struct File {
 
 /// Takes a command line apart under these rules. Runs nothing.
 pub fn explain(command: &str, rules: &Rules, place: &Place) -> Explanation {
-    let analysis = analysis(command, place);
+    let analysis = analysis(command, place, &Probe::default());
     Explanation {
         parts: analysis.commands.iter().filter(|part| !part.guess).map(|command| part(command, rules)).collect(),
         files: analysis.files.iter().map(file).collect(),

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use host::git::Probe;
 use host::paths::{Located, resolve};
 use kernel::{Effect, Judgement, Origin, Place, Rule, Rules};
 use shell::matching::{Pattern, all_covered, covers, denies, may_match, suggestions};
@@ -11,23 +12,43 @@ use shell::{Access, Analysis, FileAccess, Target, Verdict, analyse};
 use super::untrusted;
 use crate::rules::{FileRules, List, Reading, Region, list_for, name_of, rule_for};
 
-/// Whether a command line certainly only reads.
+/// Whether a command line certainly only reads, wherever it runs.
 pub fn only_reads(command: &str) -> bool {
     let nowhere = shell::Place { cwd: "/".into(), home: None, clean: false };
-    let analysis = analyse(command, &nowhere);
-    analysis.verdict == Verdict::ReadOnly && untrusted::reason(command, &analysis).is_none()
+    reads(command, &analyse(command, &nowhere))
+}
+
+/// Whether a command line certainly only reads in this place.
+pub fn only_reads_in(command: &str, place: &Place, git: &Probe) -> bool {
+    reads(command, &analysis(command, place, git))
+}
+
+fn reads(command: &str, analysis: &Analysis) -> bool {
+    analysis.verdict == Verdict::ReadOnly && untrusted::reason(command, analysis).is_none()
+}
+
+fn seen(command: &str, place: &Place, clean: bool) -> Analysis {
+    analyse(command, &shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean })
+}
+
+/// Why git may not obey the configuration in the working folder. Only looked for where git is spoken of.
+fn objection(command: &str, place: &Place, git: &Probe) -> Option<String> {
+    match command.contains("git") {
+        false => Some("nobody looked".into()),
+        true if !place.trusted => Some("the folder is not trusted".into()),
+        true => git.objection(&place.cwd),
+    }
 }
 
 /// What a command line would do in a place.
-pub(super) fn analysis(command: &str, place: &Place) -> Analysis {
-    // Nobody looks at the configuration of repositories yet, so git asks.
-    let here = shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean: false };
-    analyse(command, &here)
+pub(super) fn analysis(command: &str, place: &Place, git: &Probe) -> Analysis {
+    seen(command, place, objection(command, place, git).is_none())
 }
 
 /// What bears on a command line.
-pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
-    let analysis = analysis(command, place);
+pub fn judge(command: &str, rules: &Rules, place: &Place, git: &Probe) -> Judgement {
+    let objection = objection(command, place, git);
+    let analysis = seen(command, place, objection.is_none());
     let found = Found::new(&analysis, place);
     let allowing = patterns(&rules.allow).map(|(_, pattern)| pattern).collect::<Vec<_>>();
     let untrusted = untrusted::reason(command, &analysis);
@@ -45,7 +66,11 @@ pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
             Some(reason) => (Effect::Other, reason),
         },
         Verdict::NotReadOnly { reason } => {
-            (Effect::Other, uncovered(&analysis, &allowing).or(untrusted).unwrap_or_else(|| reason.clone()))
+            let shown = uncovered(&analysis, &allowing).or(untrusted).unwrap_or_else(|| reason.clone());
+            // Where a clean configuration would make another verdict, this one says what is wrong with it.
+            let why = objection.filter(|_| seen(command, place, true).verdict != analysis.verdict);
+            let shown = why.map_or(shown.clone(), |why| shown.replacen(reason, &format!("{reason} ({why})"), 1));
+            (Effect::Other, shown)
         }
     };
     let of_users: Vec<Rule> = rules.deny.iter().filter(|rule| by_user(rule)).cloned().collect();

@@ -144,6 +144,7 @@ fn what_was_found_to_be_more_than_it_seems_is_asked() {
         "xxd -uc f out",
         "tree -Po x out",
         "git log --format='%+G?'",
+        "git diff --submodule=diff",
         "ionice -c3 -p 1 ls",
         "ss dst example.com",
     ] {
