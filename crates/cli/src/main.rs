@@ -44,6 +44,7 @@ impl std::fmt::Display for NoPrompt {
 impl std::error::Error for NoPrompt {}
 
 fn main() -> ExitCode {
+    keep_memory_private();
     let args = Args::parse();
     let stdin_is_terminal = io::stdin().is_terminal();
     let interactive = args.talks(stdin_is_terminal);
@@ -62,6 +63,17 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// The keys that this process was given stay its own: without this, any program of the same user, a command that a
+/// model wrote among them, could read them from `/proc/PID/environ`.
+#[cfg(target_os = "linux")]
+fn keep_memory_private() {
+    // Where it cannot be had, nothing is lost that was there before.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_memory_private() {}
 
 /// Whoever read our output is gone (`| head -1`): no failure of ours, and nobody is left to be told.
 fn is_broken_pipe(fault: &anyhow::Error) -> bool {
