@@ -45,33 +45,32 @@ pub fn run(environment: &Environment, test: &PermissionTest) -> anyhow::Result<E
     Ok(Exit::Success)
 }
 
-/// The decision in one word, and why.
-fn decided(explained: &Explained) -> (&'static str, &str) {
-    match &explained.decision {
-        Decision::Allow => ("allow", &explained.reason),
-        Decision::Deny(reason) => ("deny", reason),
-        Decision::Ask(reason) => ("ask", reason),
+/// The decision in one word.
+fn word(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allow",
+        Decision::Deny(_) => "deny",
+        Decision::Ask(_) => "ask",
     }
 }
 
 fn object(command: &str, mode: Mode, explained: &Explained) -> serde_json::Value {
-    let (decision, reason) = decided(explained);
+    let decision = word(&explained.decision);
     let rules: Vec<String> = explained.suggestions.iter().map(Rule::to_string).collect();
     json!({
-        "command": command, "mode": mode, "decision": decision, "reason": reason,
+        "command": command, "mode": mode, "decision": decision, "reason": explained.reason,
         "parts": explained.parts.parts, "files": explained.parts.files, "unknown": explained.parts.unknown,
         "opaque": explained.parts.opaque, "rulesThatWouldAllow": rules,
     })
 }
 
 fn lines(texts: &Texts, mode: Mode, explained: &Explained) -> Vec<String> {
-    let (decision, reason) = decided(explained);
-    let word = match decision {
-        "allow" => &texts.test_allow,
-        "deny" => &texts.test_deny,
-        _ => &texts.test_ask,
+    let verdict = match explained.decision {
+        Decision::Allow => &texts.test_allow,
+        Decision::Deny(_) => &texts.test_deny,
+        Decision::Ask(_) => &texts.test_ask,
     };
-    let mut lines = vec![fill(word, &[("mode", &mode), ("reason", &texts.reason(reason))])];
+    let mut lines = vec![fill(verdict, &[("mode", &mode), ("reason", &texts.reason(&explained.reason))])];
     if let Some(reason) = &explained.parts.opaque {
         lines.push(fill(&texts.test_opaque, &[("reason", &texts.reason(reason))]));
     }
@@ -106,7 +105,7 @@ fn lines(texts: &Texts, mode: Mode, explained: &Explained) -> Vec<String> {
     for unknown in &explained.parts.unknown {
         lines.push(format!("  {}", fill(&texts.test_unknown, &[("reason", &texts.reason(unknown))])));
     }
-    if decision != "allow" {
+    if explained.decision != Decision::Allow {
         lines.push(match explained.suggestions.is_empty() {
             true => texts.test_no_rule.clone(),
             false => {

@@ -1,6 +1,6 @@
 //! Owns why a command line may run or not, without running it. Must not know how that is shown.
 
-use kernel::{Decision, Mode, Place, Rule, Rules, decide, gate};
+use kernel::{Decision, Effect, Mode, Place, Rule, Rules, decide, gate};
 use serde_json::json;
 use tools::Typed;
 use tools::bash::{Bash, Explanation};
@@ -10,7 +10,7 @@ use tools::bash::{Bash, Explanation};
 pub struct Explained {
     /// What the chain says.
     pub decision: Decision,
-    /// What the command line does, in words.
+    /// Why, in words.
     pub reason: String,
     /// The rules that would let it run, where rules can.
     pub suggestions: Vec<Rule>,
@@ -21,9 +21,18 @@ pub struct Explained {
 /// Judges a command line as a call of `Bash` would be judged.
 pub fn explain(command: &str, mode: Mode, rules: &Rules, place: &Place) -> Explained {
     let judgement = gate::judge(&Typed(Bash::new(Vec::new())), &json!({"command": command}), rules, place);
+    let decision = decide(mode, &judgement);
+    let reason = match &decision {
+        Decision::Deny(reason) | Decision::Ask(reason) => reason.clone(),
+        Decision::Allow if mode == Mode::BypassPermissions => "no deny or ask rule stops it".into(),
+        Decision::Allow if judgement.covered && judgement.effect != Effect::ReadOnly => {
+            "allow rules cover every part".into()
+        }
+        Decision::Allow => judgement.reason,
+    };
     Explained {
-        decision: decide(mode, &judgement),
-        reason: judgement.reason,
+        decision,
+        reason,
         suggestions: judgement.suggestions,
         parts: tools::bash::explain(command, rules, place),
     }
