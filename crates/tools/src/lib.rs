@@ -7,7 +7,7 @@
 //! Markdown, and one line in [`builtin`]; ARCHITECTURE.md has the recipe.
 
 mod agent;
-mod bash;
+pub mod bash;
 mod media;
 mod read;
 pub mod rules;

@@ -20,7 +20,7 @@ pub fn only_reads(command: &str) -> bool {
 
 /// Whether a command line certainly only reads in this place.
 pub fn only_reads_in(command: &str, place: &Place, git: &Probe) -> bool {
-    reads(command, &seen(command, place, objection(command, place, git).is_none()))
+    reads(command, &analysis(command, place, git))
 }
 
 fn reads(command: &str, analysis: &Analysis) -> bool {
@@ -31,9 +31,18 @@ fn seen(command: &str, place: &Place, clean: bool) -> Analysis {
     analyse(command, &shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean })
 }
 
-/// Why the configuration in the working folder could make git run programs. Only looked for where git is spoken of.
+/// Why git may not obey the configuration in the working folder. Only looked for where git is spoken of.
 fn objection(command: &str, place: &Place, git: &Probe) -> Option<String> {
-    if command.contains("git") { git.objection(&place.cwd) } else { Some("nobody looked".into()) }
+    match command.contains("git") {
+        false => Some("nobody looked".into()),
+        true if !place.trusted => Some("the folder is not trusted".into()),
+        true => git.objection(&place.cwd),
+    }
+}
+
+/// What a command line would do in a place.
+pub(super) fn analysis(command: &str, place: &Place, git: &Probe) -> Analysis {
+    seen(command, place, objection(command, place, git).is_none())
 }
 
 /// What bears on a command line.
@@ -108,12 +117,12 @@ fn uncovered(analysis: &Analysis, allowing: &[Pattern]) -> Option<String> {
 fn by_user(rule: &Rule) -> bool {
     match rule.origin {
         Origin::BuiltIn => false,
-        Origin::User | Origin::Flag | Origin::Session => true,
+        Origin::Managed | Origin::User | Origin::Project | Origin::Local | Origin::Flag | Origin::Session => true,
     }
 }
 
 /// The rules for Bash that have a pattern; those without are the kernel's.
-fn patterns(list: &[Rule]) -> impl Iterator<Item = (&Rule, Pattern)> {
+pub(super) fn patterns(list: &[Rule]) -> impl Iterator<Item = (&Rule, Pattern)> {
     list.iter()
         .filter(|rule| rule.tool == "Bash")
         .filter_map(|rule| Some((rule, Pattern::new(rule.pattern.as_deref()?))))

@@ -1,6 +1,7 @@
 //! Owns the `Bash` tool: one command line, run to its end. Must not know how a process is started
 //! nor what a command line means.
 
+mod explain;
 mod judge;
 mod untrusted;
 
@@ -18,6 +19,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::typed::TypedTool;
+
+pub use explain::{Explanation, File, Part, explain};
 
 /// In milliseconds.
 const DEFAULT_TIMEOUT: u64 = 120_000;

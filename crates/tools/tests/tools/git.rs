@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use kernel::Effect;
+use kernel::{Effect, Place, Rules};
 use serde_json::json;
 
-use crate::support::{World, text};
+use crate::support::{World, text, tool};
 
 fn git(folder: &Path, args: &[&str]) {
     let mut command = Command::new("git");
@@ -115,4 +115,17 @@ async fn what_only_reads_runs_no_hook_and_no_monitor() {
     let output = world.call("Bash", json!({"command": commit})).await;
     assert!(!output.is_error, "{}", text(&output));
     assert_eq!(ran(), ["post-index-change", "pre-commit"]);
+}
+
+#[test]
+fn git_is_asked_in_a_folder_that_nobody_trusts() {
+    let world = repository();
+    let place = Place { trusted: false, ..world.place() };
+    let judged = |command: &str| {
+        let judgement = tool("Bash").judge(&json!({"command": command}), &Rules::default(), &place);
+        (judgement.effect, judgement.reason)
+    };
+    let reason = "`git` runs programs that the configuration of its folder names (the folder is not trusted)";
+    assert_eq!(judged("git status"), (Effect::Other, reason.into()));
+    assert_eq!(judged("ls"), (Effect::ReadOnly, "it only reads".into()));
 }

@@ -36,7 +36,7 @@ impl World {
     }
 
     pub fn place(&self) -> Place {
-        Place { cwd: self.root.clone(), roots: vec![self.root.clone()], home: Some(self.home.clone()) }
+        Place { cwd: self.root.clone(), roots: vec![self.root.clone()], home: Some(self.home.clone()), trusted: true }
     }
 
     pub fn context(&self) -> ToolContext {
