@@ -160,8 +160,10 @@ impl Session {
         let meter = Meter::default();
         let features = Features::new(&config, &connection, &meter)?;
         let extensions = features.list();
+        // No command sees a key of ours, whatever its variable is called.
+        let keys: Vec<String> = settings.providers.values().filter_map(|other| other.api_key_env.clone()).collect();
         let all = ToolPool::new(
-            tools::builtin(environment.variables())
+            tools::builtin(environment.variables(), &keys)
                 .into_iter()
                 .chain(extensions.iter().flat_map(|feature| feature.tools())),
         );

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(unix)]
 
+#[path = "host/environment.rs"]
+mod environment;
 #[path = "host/files.rs"]
 mod files;
 #[path = "host/git.rs"]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use host::git::Probe;
-use host::process::{Command, End, Finished, OUTPUT_LIMIT, git_settings, run, signal_name, without_secrets};
+use host::process::{Command, End, Finished, OUTPUT_LIMIT, git_settings, inherited, run, signal_name};
 use kernel::{Judgement, Place, ResultContent, Rules, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -36,9 +36,9 @@ pub struct Bash {
 }
 
 impl Bash {
-    /// A tool whose commands get `env`, less what looks like a secret.
-    pub fn new(env: Vec<(OsString, OsString)>) -> Self {
-        Self { env: without_secrets(env), git: Probe::default() }
+    /// A tool whose commands get `env`, less secrets, what `withheld` names, and what puts code into programs.
+    pub fn new(env: Vec<(OsString, OsString)>, withheld: &[String]) -> Self {
+        Self { env: inherited(env, withheld), git: Probe::default() }
     }
 }
 
