@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::analysis::{Access, Cause, FileAccess, Redirection, SimpleCommand, Verdict, What, Word};
 use crate::paths::join;
-use crate::syntax::{self, Redirect, RedirectKind};
+use crate::syntax::{self, Descriptor, Redirect, RedirectKind};
 use crate::word::resolve;
 
 use super::{Scene, Walker, target_word};
@@ -53,7 +53,7 @@ impl Walker<'_> {
                     self.output(&target, scene, &mut redirected)
                 }
             };
-            if redirect.named {
+            if redirect.descriptor == Descriptor::Named {
                 redirected.objection.get_or_insert("a redirection sets a variable".into());
                 redirected.writes = true;
             }
