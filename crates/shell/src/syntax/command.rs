@@ -269,6 +269,7 @@ impl Parser {
         let start = self.position;
         let named = self.descriptor();
         let bare = self.position == start;
+        let zero = !bare && !named && self.since(start).chars().all(|digit| digit == '0');
         if self.sees("<(") || self.sees(">(") {
             self.position = start;
             return Ok(None);
@@ -279,14 +280,15 @@ impl Parser {
                     Some(strip_tabs) => Target::Body(self.here_document(strip_tabs)?),
                     None => Target::Word(self.target()?),
                 };
-                return Ok(Some(Redirect { kind: RedirectKind::Text, target, named }));
+                return Ok(Some(Redirect { kind: RedirectKind::Text, target, named, standard: bare || zero }));
             }
         }
         for (operator, kind) in OPERATORS {
             let allowed = bare || !operator.starts_with('&');
             if allowed && self.eat(operator) {
+                let standard = zero || (bare && operator.starts_with('<'));
                 let target = Target::Word(self.target()?);
-                return Ok(Some(Redirect { kind, target, named }));
+                return Ok(Some(Redirect { kind, target, named, standard }));
             }
         }
         self.position = start;

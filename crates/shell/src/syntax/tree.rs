@@ -89,6 +89,8 @@ pub struct Redirect {
     pub target: Target,
     /// The descriptor is stored in a variable (`{name}>`).
     pub named: bool,
+    /// It is the standard input that is redirected.
+    pub standard: bool,
 }
 
 /// What a redirection points at.
