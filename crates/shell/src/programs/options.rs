@@ -1,6 +1,6 @@
 //! Reading the options of one program as it would read them itself. Knows rows, not what they mean for a verdict.
 
-use crate::analysis::{Cause, Part, Word};
+use crate::analysis::{Cause, Word};
 
 use super::table::{Mode, Options};
 
@@ -110,7 +110,7 @@ fn long(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> b
     if refused {
         reading.object(format!("`{program} --{name}` is not known to only read"));
     }
-    let value = attached.then(|| strip(word, name.len() + 3));
+    let value = attached.then(|| word.without(name.len() + 3));
     reading.options.push(Given { name: name.to_owned(), value });
     (valued || refused_value) && !attached
 }
@@ -141,7 +141,7 @@ fn short(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> 
                 return !optional;
             }
             if let Some(last) = reading.options.last_mut() {
-                last.value = Some(strip(word, rest));
+                last.value = Some(word.without(rest));
             }
             return false;
         }
@@ -151,17 +151,6 @@ fn short(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> 
         reading.object(format!("the options in `{shown}` are only known when it runs"));
     }
     false
-}
-
-/// The word without its first `length` bytes, which are known text.
-fn strip(word: &Word, length: usize) -> Word {
-    let mut rest = Word::default();
-    let mut parts = word.parts.iter();
-    if let Some(Part::Text(text)) = parts.next() {
-        rest.push_text(text.get(length..).unwrap_or_default());
-    }
-    rest.parts.extend(parts.cloned());
-    rest
 }
 
 fn judge_writes(program: &str, rules: &Options, reading: &mut Reading) {
