@@ -144,7 +144,12 @@ impl Walker<'_> {
             None => None,
             Some(Check::Test) => builtins::test_objection(arguments),
             Some(Check::Printf) => builtins::printf_objection(arguments),
-            Some(Check::Read) => builtins::read_objection(&reading.operands),
+            Some(Check::Read) => {
+                for name in &reading.operands {
+                    self.overall.sets(&name.shown());
+                }
+                builtins::read_objection(&reading.operands)
+            }
             Some(Check::Sed) => language(reading, &["e", "expression"], "\n", "sed", sed::objection),
             Some(Check::Awk) => language(reading, &[], "\n", "awk", awk::objection),
         };
