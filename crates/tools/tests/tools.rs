@@ -10,6 +10,8 @@ mod bash;
 mod files;
 #[path = "tools/images.rs"]
 mod images;
+#[path = "tools/permissions.rs"]
+mod permissions;
 #[path = "tools/rules.rs"]
 mod rules;
 #[path = "tools/schema.rs"]
