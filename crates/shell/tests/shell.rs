@@ -1,5 +1,5 @@
 //! What a text is said to do, seen from outside: tables of texts, rules and files, and hostile input.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "shell/agreement.rs"]
 mod agreement;
@@ -7,6 +7,9 @@ mod agreement;
 mod files;
 #[path = "shell/hostile.rs"]
 mod hostile;
+#[cfg(target_os = "linux")]
+#[path = "shell/jail/mod.rs"]
+mod jail;
 #[path = "shell/rules.rs"]
 mod rules;
 #[path = "shell/verdicts.rs"]
