@@ -67,16 +67,22 @@ fn found() -> Vec<(PathBuf, String)> {
 }
 
 /// The text broken off or with a sign less, at places that depend on nothing else.
-fn broken(text: &str) -> Vec<String> {
+fn broken(text: &str) -> Vec<(usize, String)> {
     let signs: Vec<(usize, char)> =
         text.char_indices().filter(|(_, sign)| "'\"`(){}[];|&<$\\".contains(*sign)).collect();
     let mut all = Vec::new();
     for part in 1..5 {
         let Some((at, sign)) = signs.get(signs.len() * part / 5) else { continue };
-        all.push(text[..*at].to_owned());
-        all.push(format!("{}{}", &text[..*at], &text[at + sign.len_utf8()..]));
+        all.push((*at, text[..*at].to_owned()));
+        all.push((*at, format!("{}{}", &text[..*at], &text[at + sign.len_utf8()..])));
     }
     all
+}
+
+/// What stands before and behind a place.
+fn around(text: &str, at: usize) -> String {
+    let (start, end) = (text.floor_char_boundary(at.saturating_sub(80)), text.floor_char_boundary(at + 80));
+    format!("{} [here] {}", &text[start..at], &text[at..end.max(at)])
 }
 
 #[test]
@@ -94,17 +100,17 @@ fn what_bash_refuses_is_never_read() {
     let own = own();
     assert!(own.len() >= 3);
     for (path, text) in own.into_iter().chain(found()) {
-        for text in broken(&text) {
+        for (at, text) in broken(&text) {
             if !accepts(&text) {
                 refused += 1;
                 if trusted(&analyse(&text)) {
-                    wrong.push((path.clone(), text));
+                    wrong.push((path.clone(), around(&text, at)));
                 }
             }
         }
         let analysis = analyse(&text);
         match (accepts(&text), analysis.opaque) {
-            (false, None) => wrong.push((path, text)),
+            (false, None) => wrong.push((path, around(&text, text.len()))),
             (false, Some(_)) => refused += 1,
             (true, None) => taken += 1,
             (true, Some(reason)) => unread.entry(reason).or_default().push(path),
@@ -115,11 +121,7 @@ fn what_bash_refuses_is_never_read() {
     for (reason, paths) in &unread {
         println!("    {} times: {reason}, as {}", paths.len(), paths[0].display());
     }
-    let shown: Vec<_> = wrong
-        .iter()
-        .map(|(path, text)| (path, &text[text.floor_char_boundary(text.len().saturating_sub(200))..]))
-        .collect();
-    assert!(wrong.is_empty(), "read, and Bash refuses it: {shown:#?}");
+    assert!(wrong.is_empty(), "read, and Bash refuses it: {wrong:#?}");
     assert!(refused > 20, "{refused}");
     assert!(left * 100 <= (taken + left) * UNREAD, "{left} of {}", taken + left);
 }

@@ -13,6 +13,10 @@ look() {
     find / /dev/shm -xdev \( -path /proc -o -path /dev -o -path /usr -o -path /etc -o -path /jail \) -prune \
         -o \( -path /tmp -o -path /dev/shm \) -printf '%p\n' \
         -o -printf '%p\t%y\t%M\t%n\t%s\t%T@\t%C@\t%l\n'
+
+    # Also the packets that were tried to send: nothing is there to take them.
+    sed -n 's/^Tcp: [0-9]* [0-9]* [0-9]* [-0-9]* \([0-9]*\) .*/connections \1/p; s/^Udp: [0-9]* [0-9]* [0-9]* \([0-9]*\) .*/datagrams \1/p' \
+        /proc/net/snmp
 }
 
 echo BEFORE

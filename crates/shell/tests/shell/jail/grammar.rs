@@ -316,7 +316,16 @@ pub fn disguised(random: &mut Rng, word: &str) -> String {
         6 => format!("{head}\\\n{tail}"),
         7 => format!("{{{word},x}}"),
         8 => format!("${{Q:-{word}}}"),
-        9 => format!("{head}$Q{tail}"),
+        9 => {
+            let nothing = pick(
+                random,
+                &[
+                    "$Q", "${Q}", "$!", "$@", "$*", "$1", "\"$Q\"", "\"$@\"", "${Q:+x}", "$(true)", "`true`", "$\\\nQ",
+                    "${Q[@]}", "${!Q}", "$2$3", "\"\"", "${@:9}",
+                ],
+            );
+            format!("{head}{nothing}{tail}")
+        }
         10 => format!("$(echo {word})"),
         _ => format!("$'{word}'"),
     }

@@ -32,7 +32,7 @@ pub fn mutate(random: &mut Rng, corpus: &[String]) -> String {
     let mut text = one(random);
     for _ in 0..random.u8(1..4) {
         let other = one(random);
-        text = match random.u8(..14) {
+        text = match random.u8(..17) {
             0 | 1 => splice(random, &text, &other),
             2 => characters(random, &text),
             3 | 4 => swapped(random, &text),
@@ -43,7 +43,8 @@ pub fn mutate(random: &mut Rng, corpus: &[String]) -> String {
             9 => in_other_signs(random, &text),
             10 => format!("{text} {}", word(random, 1)),
             11 => removed(random, &text),
-            12 => format!("{}{}{text}", script(random), pick(random, &["; ", " | ", " && ", "\n", " || "])),
+            12..=14 => anywhere(random, &text),
+            15 => format!("{}{}{text}", script(random), pick(random, &["; ", " | ", " && ", "\n", " || "])),
             _ => option_of(random, &text, &other),
         };
     }
@@ -89,6 +90,65 @@ fn characters(random: &mut Rng, text: &str) -> String {
         }
     }
     all.into_iter().collect()
+}
+
+/// A command, or what hides one, in the middle of anything: where two readers disagree on what is data, it runs.
+fn anywhere(random: &mut Rng, text: &str) -> String {
+    let new = match random.u8(..4) {
+        0 => "\\\n",
+        1 => pick(
+            random,
+            &[
+                "'", "\"", "`", "\\", "$'", "$\"", "#", "$(", ")", "${", "}", "((", "))", "<<", "<<<", "$((", "[", "]",
+                "\n", "\\\\",
+            ],
+        ),
+        _ => pick(
+            random,
+            &[
+                "\nevil\n",
+                ";evil;",
+                "$(evil)",
+                "`evil`",
+                "&evil&",
+                "|evil|",
+                "<(evil)",
+                "\\\nevil\n",
+                "\n\\\nevil\n",
+                "$'\\'';evil;'",
+                "#\nevil\n",
+                " #evil\n",
+                "$(#)\nevil)",
+                "\nE\nevil\n",
+                "\nEOF\nevil\n",
+                "${x:-$(evil)}",
+                "$((x[$(evil)]))",
+                "\\`evil\\`",
+                "\\$(evil)",
+                "$\\\n(evil)",
+                "`\\`evil\\``",
+                "<<E\n$(evil)\nE\n",
+                "[$(evil)]",
+                "$[$(evil)]",
+                "\\\\\nevil\n",
+                "'\nevil\n'",
+                "\";evil;\"",
+                ")evil;(",
+                "}\nevil;{",
+                "esac;evil;",
+                "done;evil;",
+                "\tevil",
+                "$'\\n'evil",
+                "{evil,}",
+                "!evil",
+                "&&evil;",
+                "<<\\\nE\nx\nE\nevil\n",
+            ],
+        ),
+    };
+    let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let (head, tail) = text.split_at(places[random.usize(..places.len())]);
+    format!("{head}{new}{tail}")
 }
 
 fn swapped(random: &mut Rng, text: &str) -> String {

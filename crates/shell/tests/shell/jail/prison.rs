@@ -15,11 +15,53 @@ const BUBBLEWRAP: &str = "bubblewrap is missing or cannot start; install it with
     (`cargo xtask test` does so as root)";
 
 /// Programs that no text which only reads starts. Each leaves a trace instead of doing its work.
-const CANARIES: [&str; 44] = [
-    "evil", "rm", "rmdir", "mv", "cp", "ln", "link", "unlink", "touch", "tee", "mkdir", "chmod", "chown", "chgrp",
-    "truncate", "dd", "install", "mktemp", "mkfifo", "mknod", "shred", "nc", "telnet", "scp", "rsync", "ftp", "dig",
-    "nslookup", "ping", "nano", "ed", "ex", "vi", "patch", "split", "csplit", "zip", "killall", "pkill", "reboot",
-    "crontab", "at", "tclsh", "lua",
+const CANARIES: [&str; 46] = [
+    "evil",
+    "gpg",
+    "ssh-keygen",
+    "rm",
+    "rmdir",
+    "mv",
+    "cp",
+    "ln",
+    "link",
+    "unlink",
+    "touch",
+    "tee",
+    "mkdir",
+    "chmod",
+    "chown",
+    "chgrp",
+    "truncate",
+    "dd",
+    "install",
+    "mktemp",
+    "mkfifo",
+    "mknod",
+    "shred",
+    "nc",
+    "telnet",
+    "scp",
+    "rsync",
+    "ftp",
+    "dig",
+    "nslookup",
+    "ping",
+    "nano",
+    "ed",
+    "ex",
+    "vi",
+    "patch",
+    "split",
+    "csplit",
+    "zip",
+    "killall",
+    "pkill",
+    "reboot",
+    "crontab",
+    "at",
+    "tclsh",
+    "lua",
 ];
 
 /// What the product adds to a command's environment, as far as it matters here.
@@ -96,17 +138,11 @@ impl Prison {
                 fs::write(folder.join(name), "w OUT\n").unwrap();
             }
         }
-        let git = "git init -q -b main . && git add -A && git -c user.name=me -c user.email=me@example.com \
-            commit -q -m one && echo more >> a.txt && git tag v1 && git branch other";
-        let done = Command::new("bash")
-            .args(["-c", git])
-            .current_dir(fixture.join("work"))
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .status()
-            .unwrap();
+        let script = include_str!("fixture.sh");
+        let done = Command::new("bash").args(["-c", script]).current_dir(fixture.join("work")).status().unwrap();
         assert!(done.success(), "git cannot make the fixture");
         fs::write(self.path("canaries"), CANARIES.join("\n") + "\n").unwrap();
+        fs::write(self.path("resolv.conf"), "nameserver 127.0.0.1\n").unwrap();
         fs::write(self.path("driver"), include_str!("driver.sh")).unwrap();
         let open = Command::new("chmod").args(["-R", "a+rX"]).arg(self.folder.path()).status().unwrap();
         assert!(open.success());
@@ -145,6 +181,10 @@ impl Prison {
             };
         }
         command.args(["--dev", "/dev", "--proc", "/proc"]);
+        // Who asks for a name has to send something.
+        if fs::symlink_metadata("/etc/resolv.conf").is_ok_and(|file| file.is_file()) {
+            command.arg("--ro-bind").arg(self.path("resolv.conf")).arg("/etc/resolv.conf");
+        }
         for (name, path) in [
             ("fixture", self.path("fixture")),
             ("canaries", self.path("canaries")),
