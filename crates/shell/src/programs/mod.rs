@@ -6,4 +6,5 @@ pub mod builtins;
 pub mod find;
 pub mod options;
 pub mod sed;
+pub mod split;
 pub mod table;

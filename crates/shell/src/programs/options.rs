@@ -16,10 +16,14 @@ pub struct Reading {
 }
 
 /// An option as given: its name without dashes and its value.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Given {
     pub name: String,
     pub value: Option<Word>,
+    /// Which argument it begins with.
+    pub index: usize,
+    /// How many arguments it takes up.
+    pub length: usize,
 }
 
 impl Reading {
@@ -38,6 +42,7 @@ pub fn read(program: &str, arguments: &[Word], rules: &Options) -> Reading {
     let mut reading = Reading::default();
     let mut index = 0;
     while let Some(word) = arguments.get(index) {
+        let begin = index;
         index += 1;
         let prefix = word.prefix();
         if word.text() == Some("--") {
@@ -64,7 +69,8 @@ pub fn read(program: &str, arguments: &[Word], rules: &Options) -> Reading {
             let shown = word.shown();
             reading.object(format!("`{shown}` may become an option of `{program}` when it runs"));
         }
-        let wants_value = if prefix.starts_with("--") {
+        let before = reading.options.len();
+        let wants_value = if prefix.starts_with("--") || is_dashed(prefix, rules) {
             long(program, word, rules, &mut reading)
         } else {
             short(program, word, rules, &mut reading)
@@ -79,6 +85,10 @@ pub fn read(program: &str, arguments: &[Word], rules: &Options) -> Reading {
                 last.value = value.cloned();
             }
         }
+        for given in reading.options.iter_mut().skip(before) {
+            given.index = begin;
+            given.length = index - begin;
+        }
     }
     judge_writes(program, rules, &mut reading);
     reading
@@ -87,14 +97,17 @@ pub fn read(program: &str, arguments: &[Word], rules: &Options) -> Reading {
 /// Adds a long option; true if its value is the next word.
 fn long(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> bool {
     let prefix = word.prefix();
-    let body = prefix.strip_prefix("--").unwrap_or(prefix);
+    let body = prefix.strip_prefix("--").or_else(|| prefix.strip_prefix('-')).unwrap_or(prefix);
+    let dashes = prefix.len() - body.len();
     let (name, attached) = match body.split_once('=') {
         Some((name, _)) => (name, true),
         None => (body, false),
     };
     let certain = attached || word.text().is_some();
     let plain = rules.long.iter().any(|known| known == name);
+    let abbreviates = |known: &String| !plain && !name.is_empty() && known.starts_with(name);
     let valued = rules.long_values.iter().any(|known| known == name)
+        || (rules.mode != Mode::Listed && rules.long_values.iter().any(abbreviates))
         || rules.writes.iter().chain(&rules.reads).any(|known| known.len() > 1 && known == name);
     let refused_value = rules.refuse_values.iter().any(|known| known == name);
     let refused = match rules.mode {
@@ -110,9 +123,16 @@ fn long(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> b
     if refused {
         reading.object(format!("`{program} --{name}` is not known to only read"));
     }
-    let value = attached.then(|| word.without(name.len() + 3));
-    reading.options.push(Given { name: name.to_owned(), value });
+    let value = attached.then(|| word.without(dashes + name.len() + 1));
+    reading.options.push(Given { name: name.to_owned(), value, ..Given::default() });
     (valued || refused_value) && !attached
+}
+
+/// Whether it is a long option behind a single dash.
+fn is_dashed(prefix: &str, rules: &Options) -> bool {
+    let name = prefix.strip_prefix('-').map(|body| body.split('=').next().unwrap_or(body));
+    let is_known = |name: &str| rules.long.iter().chain(&rules.long_values).any(|known| known == name);
+    rules.dashed && name.is_some_and(is_known)
 }
 
 /// Adds the options of a cluster; true if the last one's value is the next word.
@@ -134,7 +154,7 @@ fn short(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> 
         if refused {
             reading.object(format!("`{program} -{letter}` is not known to only read"));
         }
-        reading.options.push(Given { name, value: None });
+        reading.options.push(Given { name, ..Given::default() });
         if valued || refused_value || optional {
             let rest = at + letter.len_utf8();
             if rest == prefix.len() && word.text().is_some() {
