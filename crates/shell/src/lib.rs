@@ -26,7 +26,7 @@ use walk::Walker;
 pub fn analyse(text: &str, place: &Place) -> Analysis {
     // Bash cannot be given a NUL; the rest of the text is what may run.
     let visible = text.replace('\0', "");
-    let mut walker = Walker::new(&visible, place);
+    let mut walker = Walker::new(place);
     let parsed = if text.len() > text::MAX_LENGTH {
         Err(format!("it is longer than {} bytes", text::MAX_LENGTH))
     } else {

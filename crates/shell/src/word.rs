@@ -155,18 +155,18 @@ fn push_bare(word: &mut Word, text: &str, globs: bool) {
 fn push_expansion(word: &mut Word, expansion: &Expansion) {
     let cause = match (expansion.kind, expansion.quoted) {
         (ExpansionKind::Process, _) => Cause::Pipe,
+        // `"$@"` is several words although it is quoted.
+        _ if expansion.plural => Cause::Split,
         (ExpansionKind::Number, _) => Cause::Number,
         (ExpansionKind::Parameter | ExpansionKind::Command, true) => Cause::Quoted,
         (ExpansionKind::Parameter | ExpansionKind::Command, false) => Cause::Split,
     };
-    // `"$@"` is several words although it is quoted.
-    let many = ["$@", "${@", "[@]"].iter().any(|form| expansion.written.contains(form));
-    let cause = if many { Cause::Split } else { cause };
     word.push_unknown(&expansion.written, cause);
 }
 
 /// Everything from the first open brace on becomes one unknown part.
 fn resolve_braces(source: &syntax::Word, word: &mut Word) {
+    let globs = has_glob(source);
     let mut rest = String::new();
     let mut cause = Cause::Braces;
     let mut open = false;
@@ -175,7 +175,7 @@ fn resolve_braces(source: &syntax::Word, word: &mut Word) {
             Piece::Bare(text) | Piece::Quoted(text) => text.as_str(),
             Piece::Expansion(expansion) => {
                 // A variable inside braces may still split.
-                if !expansion.quoted {
+                if !expansion.quoted || expansion.plural {
                     cause = Cause::Split;
                 }
                 expansion.written.as_str()
@@ -188,14 +188,14 @@ fn resolve_braces(source: &syntax::Word, word: &mut Word) {
         if let Some(at) = brace {
             open = true;
             let (before, after) = written.split_at(at);
-            word.push_text(before);
+            push_bare(word, before, globs);
             rest.push_str(after);
         } else if open {
             rest.push_str(written);
         } else if let Piece::Expansion(expansion) = piece {
             push_expansion(word, expansion);
         } else {
-            word.push_text(written);
+            push_bare(word, written, globs && matches!(piece, Piece::Bare(_)));
         }
     }
     word.push_unknown(&rest, cause);

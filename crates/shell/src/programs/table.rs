@@ -6,8 +6,15 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-static TABLE: LazyLock<Table> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../programs.json")).unwrap_or_default());
+static TABLE: LazyLock<Table> = LazyLock::new(|| load().unwrap_or_default());
+
+fn load() -> serde_json::Result<Table> {
+    let mut table: Table = serde_json::from_str(include_str!("../programs.json"))?;
+    for program in table.programs.values_mut() {
+        program.build_on(&table.bases);
+    }
+    Ok(table)
+}
 
 /// The whole file. A file that cannot be read is an empty table, so that nothing is known to be read-only.
 #[derive(Debug, Default, Deserialize)]
@@ -21,6 +28,8 @@ pub struct Table {
     pub idle_variables: Vec<String>,
     /// Lower-case variables that mean something to Bash or to common programs.
     pub special_variables: Vec<String>,
+    /// Options that several programs share.
+    pub bases: BTreeMap<String, Options>,
     pub programs: BTreeMap<String, Program>,
     pub wrappers: BTreeMap<String, Wrapping>,
     /// A name may end in `*`, which stands for any ending.
@@ -45,8 +54,8 @@ pub struct Program {
     pub operand_holds: Option<String>,
     /// Operands are allowed only beside one of these options.
     pub operands_need: Vec<String>,
-    /// Text that no argument may hold.
-    pub refused_text: Vec<String>,
+    /// A language in which arguments can make it run a program.
+    pub format: Option<Format>,
     /// Only these arguments are read-only, joined by spaces.
     pub exact: Vec<String>,
     /// A rule that needs code.
@@ -64,10 +73,14 @@ pub struct Program {
 }
 
 /// How the options of a program are read. `flags` and `values` are letters, the others names without dashes.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
+    /// The options in `bases` to which these are added.
+    pub base: Option<String>,
     pub mode: Mode,
+    /// In mode `except`, flags and long options without a value need not be listed; one that is not may take the
+    /// next word for its value.
     pub flags: String,
     pub values: String,
     /// Letters whose value, if there is one, follows at once.
@@ -90,6 +103,11 @@ pub struct Options {
     pub leading: bool,
     /// Long options may begin with a single dash.
     pub dashed: bool,
+    /// Letters whose value is always the next word, wherever in a cluster they stand.
+    pub detached: String,
+    /// A word with one dash is one option, with its whole name in `long` or `long_values`; letters in `values` may
+    /// have a number attached.
+    pub whole: bool,
 }
 
 /// Which options a read-only program may be given.
@@ -139,6 +157,16 @@ pub enum Check {
     Read,
     Sed,
     Test,
+}
+
+/// Languages of `git` for what it prints; in both, a signature is checked by running `gpg`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Of commits: `%G?` and the like.
+    Commits,
+    /// Of references: `%(signature)` and the like.
+    References,
 }
 
 /// How a program runs other commands.
@@ -251,6 +279,29 @@ pub enum Reads {
     Marked,
 }
 
+impl Program {
+    fn build_on(&mut self, bases: &BTreeMap<String, Options>) {
+        if let Some(name) = &self.options.base {
+            match bases.get(name) {
+                Some(base) => self.options.add(base.clone()),
+                None => self.changes = true,
+            }
+        }
+        for command in self.commands.values_mut() {
+            command.build_on(bases);
+        }
+    }
+}
+
+impl Options {
+    fn add(&mut self, base: Self) {
+        self.mode = base.mode;
+        self.flags += &base.flags;
+        self.long.extend(base.long);
+        self.except.extend(base.except);
+    }
+}
+
 /// The table, loaded once.
 pub fn table() -> &'static Table {
     &TABLE
@@ -298,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_file_loads() {
-        let loaded: Result<Table, _> = serde_json::from_str(include_str!("../programs.json"));
+        let loaded = load();
         assert!(loaded.is_ok(), "{loaded:?}");
         assert!(table().programs.len() > 80);
     }

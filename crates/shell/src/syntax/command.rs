@@ -2,7 +2,8 @@
 
 use super::cursor::{Parsed, Parser, Trouble, is_meta, is_name};
 use super::tree::{
-    AndOr, Assignment, Command, Join, Piece, Pipeline, Redirect, RedirectKind, Script, Simple, Target, Word,
+    AndOr, Assignment, Command, Descriptor, Expansion, Join, Piece, Pipeline, Redirect, RedirectKind, Script, Simple,
+    Target, Word,
 };
 
 /// Words that end a list when they stand where a command may begin.
@@ -233,12 +234,44 @@ impl Parser {
             if self.eat(")") {
                 return Ok(values);
             }
-            let word = self.word()?;
+            let mut word = Word::default();
+            if self.peek() == Some('[') {
+                self.element_index(&mut word)?;
+            }
+            while self.piece(&mut word)? {}
             if word.pieces.is_empty() {
                 return Err(Trouble("an array is not closed"));
             }
             values.push(word);
         }
+    }
+
+    /// `[index]` before `=` in an array's values. Bash evaluates it, unless it is a number or the array is one of names.
+    fn element_index(&mut self, word: &mut Word) -> Parsed<()> {
+        let start = self.position;
+        self.next();
+        word.push_bare('[');
+        let mut digits = true;
+        loop {
+            match self.peek() {
+                Some(']') => break,
+                // Bash reads on over blanks and separators, and up to the bracket that belongs to the first one.
+                None | Some('[') => return Err(Trouble("an index is not closed")),
+                Some(next) if is_meta(next) => return Err(Trouble("an index is not closed")),
+                Some(next) => {
+                    digits &= next.is_ascii_digit();
+                    self.piece(word)?;
+                }
+            }
+        }
+        self.next();
+        word.push_bare(']');
+        if !digits && (self.sees("=") || self.sees("+=")) {
+            let hazard = Some("it evaluates the index of an array, which can run commands");
+            let written = self.since(start);
+            word.pieces.push(Piece::Expansion(Expansion { written, hazard, ..Expansion::empty() }));
+        }
+        Ok(())
     }
 
     /// All redirections that come next.
@@ -267,9 +300,8 @@ impl Parser {
             ("&>", RedirectKind::Output),
         ];
         let start = self.position;
-        let named = self.descriptor();
+        let descriptor = self.descriptor();
         let bare = self.position == start;
-        let zero = !bare && !named && self.since(start).chars().all(|digit| digit == '0');
         if self.sees("<(") || self.sees(">(") {
             self.position = start;
             return Ok(None);
@@ -280,23 +312,22 @@ impl Parser {
                     Some(strip_tabs) => Target::Body(self.here_document(strip_tabs)?),
                     None => Target::Word(self.target()?),
                 };
-                return Ok(Some(Redirect { kind: RedirectKind::Text, target, named, standard: bare || zero }));
+                return Ok(Some(Redirect { kind: RedirectKind::Text, target, descriptor }));
             }
         }
         for (operator, kind) in OPERATORS {
             let allowed = bare || !operator.starts_with('&');
             if allowed && self.eat(operator) {
-                let standard = zero || (bare && operator.starts_with('<'));
                 let target = Target::Word(self.target()?);
-                return Ok(Some(Redirect { kind, target, named, standard }));
+                return Ok(Some(Redirect { kind, target, descriptor }));
             }
         }
         self.position = start;
         Ok(None)
     }
 
-    /// Skips the number or `{name}` before an operator; true for a name.
-    fn descriptor(&mut self) -> bool {
+    /// Skips the number or `{name}` before an operator.
+    fn descriptor(&mut self) -> Descriptor {
         let start = self.position;
         while self.peek().is_some_and(|next| next.is_ascii_digit()) {
             self.position += 1;
@@ -305,18 +336,19 @@ impl Parser {
             if !matches!(self.peek(), Some('<' | '>')) {
                 self.position = start;
             }
-            return false;
+            let zero = self.since(start).chars().all(|digit| digit == '0');
+            return if zero { Descriptor::Zero } else { Descriptor::Number };
         }
         let ahead = self.bare_ahead();
         let name = ahead.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
         if name.is_some_and(is_name) {
             self.eat(&ahead);
             if matches!(self.peek(), Some('<' | '>')) {
-                return true;
+                return Descriptor::Named;
             }
             self.position = start;
         }
-        false
+        Descriptor::Usual
     }
 
     fn target(&mut self) -> Parsed<Word> {

@@ -1,7 +1,7 @@
-//! Compound commands: groups, conditions, loops, `case`, `[[ ]]`, functions.
+//! Compound commands: groups, conditions, loops, `case`, functions. What stands in `[[ ]]` is in `test`.
 
-use super::cursor::{Parsed, Parser, Trouble, is_meta, is_name};
-use super::tree::{Command, Compound, Expansion, Piece, Script, Word};
+use super::cursor::{Parsed, Parser, Trouble, is_name};
+use super::tree::{Command, Compound, Expansion, Script, Word};
 
 impl Parser {
     /// One command of a pipeline with its redirections.
@@ -80,7 +80,7 @@ impl Parser {
     fn arithmetic_text(&mut self) -> Parsed<Expansion> {
         let start = self.position;
         let mut expansion = Expansion::empty();
-        self.arithmetic("))", &mut expansion)?;
+        self.in_braces(|parser| parser.arithmetic("))", &mut expansion))?;
         expansion.written = self.since(start);
         Ok(expansion)
     }
@@ -196,75 +196,6 @@ impl Parser {
             }
             self.require("|", "a pattern is not closed")?;
         }
-    }
-
-    /// `[[ … ]]` after the opening word, as a flat list of words and operators.
-    fn test(&mut self) -> Parsed<Vec<Word>> {
-        let mut words = Vec::new();
-        let mut open = 0_usize;
-        loop {
-            self.skip_lines()?;
-            if self.bare_ahead() == "]]" {
-                self.eat("]]");
-                if open > 0 || words.is_empty() {
-                    return Err(Trouble("`[[` is not closed"));
-                }
-                return Ok(words);
-            }
-            if self.eat("&&") || self.eat("||") || self.eat("<") || self.eat(">") {
-                continue;
-            }
-            if self.eat("(") {
-                open += 1;
-                continue;
-            }
-            if self.eat(")") {
-                open = open.checked_sub(1).ok_or(Trouble("`[[` is not closed"))?;
-                continue;
-            }
-            let word = self.word()?;
-            if word.pieces.is_empty() {
-                return Err(Trouble("`[[` is not closed"));
-            }
-            let regex = word.bare() == Some("=~");
-            words.push(word);
-            if regex {
-                words.push(self.regex()?);
-            }
-        }
-    }
-
-    /// The right side of `=~`, in which parentheses and `|` are ordinary.
-    fn regex(&mut self) -> Parsed<Word> {
-        let mut word = Word::default();
-        let mut open = 0_usize;
-        while matches!(self.peek(), Some(' ' | '\t')) {
-            self.position += 1;
-        }
-        if self.peek() == Some('#') {
-            return Err(Trouble("a comment stands where a pattern must"));
-        }
-        loop {
-            match self.peek() {
-                Some('(') => open += 1,
-                Some(')') if open > 0 => open -= 1,
-                Some('|') => {}
-                Some(' ' | '\t') if open > 0 => {}
-                Some(next) if is_meta(next) => break,
-                _ => {
-                    if !self.piece(&mut word)? {
-                        break;
-                    }
-                    continue;
-                }
-            }
-            self.next();
-            word.pieces.push(Piece::Quoted("|".into()));
-        }
-        if open > 0 || word.pieces.is_empty() {
-            return Err(Trouble("`[[` is not closed"));
-        }
-        Ok(word)
     }
 
     fn coprocess(&mut self) -> Parsed<Command> {

@@ -22,11 +22,13 @@ pub struct Parser {
     pub(super) pending: Vec<Pending>,
     /// `$( )` around the position: a here-document may then be cut short by `)`.
     pub(super) substitutions: usize,
+    /// `${ }` and arithmetic around the position, up to the substitution that it is in.
+    pub(super) braces: usize,
 }
 
 impl Parser {
     pub(super) fn new(text: &str, depth: usize) -> Self {
-        Self { chars: text.chars().collect(), position: 0, depth, pending: Vec::new(), substitutions: 0 }
+        Self { chars: text.chars().collect(), position: 0, depth, pending: Vec::new(), substitutions: 0, braces: 0 }
     }
 
     /// The next character as it stands.

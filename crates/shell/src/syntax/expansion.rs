@@ -12,25 +12,19 @@ impl Parser {
         let start = self.position;
         self.next();
         let quoted = quoting != Quoting::None;
-        let mut expansion = Expansion {
-            written: String::new(),
-            quoted,
-            kind: ExpansionKind::Parameter,
-            scripts: Vec::new(),
-            hazard: None,
-        };
+        let mut expansion = Expansion { quoted, ..Expansion::empty() };
         match self.peek() {
             Some('\'') if !quoted => return self.ansi_quotes(word),
             Some('"') if !quoted => return self.double_quotes(word),
             Some('(') if self.eat("((") => {
-                self.deeper(|parser| parser.arithmetic("))", &mut expansion))?;
+                self.in_braces(|parser| parser.arithmetic("))", &mut expansion))?;
                 if expansion.hazard.is_none() {
                     expansion.kind = ExpansionKind::Number;
                 }
             }
             Some('[') => {
                 self.position += 1;
-                self.deeper(|parser| parser.arithmetic("]", &mut expansion))?;
+                self.in_braces(|parser| parser.arithmetic("]", &mut expansion))?;
                 if expansion.hazard.is_none() {
                     expansion.kind = ExpansionKind::Number;
                 }
@@ -42,14 +36,16 @@ impl Parser {
             }
             Some('{') => {
                 self.position += 1;
-                self.deeper(|parser| parser.braces(&mut expansion, quoting))?;
+                self.in_braces(|parser| parser.braces(&mut expansion, quoting))?;
             }
             Some(next) if next == '_' || next.is_ascii_alphabetic() => {
                 self.name();
             }
             Some(next) if next.is_ascii_digit() || "@*#?-$!".contains(next) => {
                 self.position += 1;
-                if "#?$!".contains(next) {
+                expansion.plural = next == '@';
+                // Without a command in the background, `$!` is nothing at all.
+                if "#?$".contains(next) || (next == '!' && quoted) {
                     expansion.kind = ExpansionKind::Number;
                 }
             }
@@ -65,6 +61,15 @@ impl Parser {
         expansion.written = self.since(start);
         word.pieces.push(Piece::Expansion(expansion));
         Ok(())
+    }
+
+    /// Reads what stands between `${` or `$((` and its end.
+    pub(super) fn in_braces(&mut self, read: impl FnOnce(&mut Self) -> Parsed<()>) -> Parsed<()> {
+        let around = self.braces;
+        self.braces += 1;
+        let result = self.deeper(read);
+        self.braces = around;
+        result
     }
 
     fn name(&mut self) -> String {
@@ -83,9 +88,11 @@ impl Parser {
     pub(super) fn substituted_script(&mut self) -> Parsed<Script> {
         let start = self.position;
         let outer = std::mem::take(&mut self.pending);
+        let braces = std::mem::take(&mut self.braces);
         self.substitutions += 1;
         let script = self.deeper(Self::script)?;
         self.substitutions -= 1;
+        self.braces = braces;
         if !self.pending.is_empty() {
             return Err(Trouble("a here-document is not closed in its substitution"));
         }
@@ -106,6 +113,10 @@ impl Parser {
             match self.next_raw() {
                 None => return Err(Trouble("a backquote is not closed")),
                 Some('`') => break,
+                // Whether a backslash is taken away once or twice depends on what is around the braces.
+                Some('\\') if self.braces > 0 => {
+                    return Err(Trouble("a backslash in backquotes inside braces is ambiguous"));
+                }
                 Some('\\') => match self.next_raw() {
                     Some(escaped @ ('$' | '`' | '\\')) => text.push(escaped),
                     Some('"') if quoting == Quoting::Double => text.push('"'),
@@ -124,7 +135,7 @@ impl Parser {
             quoted: quoting != Quoting::None,
             kind: ExpansionKind::Command,
             scripts: vec![script],
-            hazard: None,
+            ..Expansion::empty()
         }));
         Ok(())
     }
@@ -230,6 +241,7 @@ impl Parser {
             Some(next) if next == '_' || next.is_ascii_alphabetic() => {
                 self.name();
                 if self.eat("[") {
+                    into.plural |= self.sees("@]");
                     self.arithmetic("]", into)?;
                 }
                 Ok(())
@@ -242,6 +254,7 @@ impl Parser {
             }
             Some(next) if "@*#?-$!".contains(next) => {
                 self.position += 1;
+                into.plural |= next == '@';
                 Ok(())
             }
             _ => Err(Trouble("it holds an expansion of an unknown form")),
@@ -303,11 +316,19 @@ impl Parser {
 
 impl Expansion {
     pub(super) fn empty() -> Self {
-        Self { written: String::new(), quoted: true, kind: ExpansionKind::Parameter, scripts: Vec::new(), hazard: None }
+        Self {
+            written: String::new(),
+            quoted: true,
+            plural: false,
+            kind: ExpansionKind::Parameter,
+            scripts: Vec::new(),
+            hazard: None,
+        }
     }
 
     /// Takes over what a nested expansion runs.
     fn absorb(&mut self, nested: Expansion) {
+        self.plural |= nested.plural;
         self.scripts.extend(nested.scripts);
         self.hazard = self.hazard.or(nested.hazard);
     }

@@ -9,13 +9,14 @@ mod compound;
 mod cursor;
 mod expansion;
 mod heredoc;
+mod test;
 mod tree;
 mod word;
 
 pub use cursor::{Parsed, Trouble, is_name};
 pub use tree::{
-    AndOr, Command, Compound, Expansion, ExpansionKind, Join, Piece, Pipeline, Redirect, RedirectKind, Script, Simple,
-    Target, Word,
+    AndOr, Command, Compound, Descriptor, Expansion, ExpansionKind, Join, Piece, Pipeline, Redirect, RedirectKind,
+    Script, Simple, Target, Word,
 };
 
 use cursor::Parser;

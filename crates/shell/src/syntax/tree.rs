@@ -87,10 +87,20 @@ pub struct Assignment {
 pub struct Redirect {
     pub kind: RedirectKind,
     pub target: Target,
+    /// The descriptor before the operator.
+    pub descriptor: Descriptor,
+}
+
+/// What stands before the operator of a redirection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Descriptor {
+    /// Nothing: standard input or output, as the operator says.
+    Usual,
+    /// Standard input.
+    Zero,
+    Number,
     /// The descriptor is stored in a variable (`{name}>`).
-    pub named: bool,
-    /// It is the standard input that is redirected.
-    pub standard: bool,
+    Named,
 }
 
 /// What a redirection points at.
@@ -138,6 +148,8 @@ pub enum Piece {
 pub struct Expansion {
     pub written: String,
     pub quoted: bool,
+    /// It gives any number of words even inside quotes, as `$@` does.
+    pub plural: bool,
     pub kind: ExpansionKind,
     pub scripts: Vec<Script>,
     /// Why expanding it may do more than compute text.

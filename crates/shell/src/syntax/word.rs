@@ -188,7 +188,7 @@ impl Parser {
             quoted: false,
             kind: ExpansionKind::Process,
             scripts: vec![script],
-            hazard: None,
+            ..Expansion::empty()
         }));
         Ok(())
     }

@@ -66,6 +66,9 @@ impl Walker<'_> {
     pub(super) fn simple(&mut self, simple: &Simple, scene: &Scene) -> Ends {
         let expanded = self.expand(words_of(simple), &scene.folders);
         let redirected = self.redirections(&simple.redirects, scene);
+        for assignment in &simple.assignments {
+            self.overall.sets(&assignment.name);
+        }
         let mut call = Call {
             words: simple.words.iter().map(resolve).collect(),
             assignments: simple.assignments.iter().map(|set| set.name.clone()).collect(),

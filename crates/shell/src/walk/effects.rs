@@ -1,16 +1,67 @@
 //! Redirections: which files they open, and whether they write.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use crate::analysis::{Access, Cause, FileAccess, Redirection, SimpleCommand, Verdict, What, Word};
+use crate::analysis::{Access, Cause, FileAccess, Part, Redirection, SimpleCommand, Verdict, What, Word};
 use crate::paths::join;
-use crate::syntax::{self, Redirect, RedirectKind};
+use crate::syntax::{self, Descriptor, Redirect, RedirectKind};
 use crate::word::resolve;
 
 use super::{Scene, Walker, target_word};
 
-/// Files into which anything may be written.
-const SINKS: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
+/// Into this, anything may be written.
+const SINK: &str = "/dev/null";
+
+/// Files that open anew what a descriptor is open on.
+const REOPENED: [&str; 2] = ["/dev/stdout", "/dev/stderr"];
+
+/// Builtins that may set a variable by its name.
+const SETTERS: [&str; 15] = [
+    ".",
+    "declare",
+    "eval",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "printf",
+    "read",
+    "readarray",
+    "readonly",
+    "source",
+    "trap",
+    "typeset",
+];
+
+/// What redirections are taken to be until the whole text is known.
+#[derive(Default)]
+pub struct Overall {
+    /// `/dev/stdout` or `/dev/stderr` is written.
+    reopens: bool,
+    /// A descriptor may be open on a file that is read: opened anew by its name, that file is written.
+    moves: bool,
+    /// Variables that are set, other than by loops over names of files.
+    set: HashSet<String>,
+    /// Variables whose values are taken for names of files.
+    trusted: Vec<String>,
+}
+
+impl Overall {
+    pub fn sets(&mut self, variable: &str) {
+        self.set.insert(variable.to_owned());
+    }
+
+    fn move_of(&mut self, redirect: &Redirect, target: &Word) {
+        let numbered = redirect.descriptor != Descriptor::Usual;
+        self.moves |= match redirect.kind {
+            RedirectKind::Output => false,
+            RedirectKind::Input | RedirectKind::ReadWrite | RedirectKind::CopyInput | RedirectKind::Text => numbered,
+            RedirectKind::CopyOutput => !matches!(target.text(), Some("1" | "2" | "-" | "1-" | "2-")),
+        };
+    }
+}
 
 /// What the redirections of one command come to.
 #[derive(Default)]
@@ -31,6 +82,7 @@ impl Walker<'_> {
                 continue;
             };
             let target = resolve(word);
+            self.overall.move_of(redirect, &target);
             let writes = match redirect.kind {
                 RedirectKind::Text => false,
                 RedirectKind::Input => {
@@ -48,7 +100,7 @@ impl Walker<'_> {
                     self.output(&target, scene, &mut redirected)
                 }
             };
-            if redirect.named {
+            if redirect.descriptor == Descriptor::Named {
                 redirected.objection.get_or_insert("a redirection sets a variable".into());
                 redirected.writes = true;
             }
@@ -68,17 +120,41 @@ impl Walker<'_> {
         // Bash opens a connection for these names, so a name that is not known may do the same.
         if target.text().is_some_and(opens_network) {
             redirected.objection.get_or_insert(format!("`< {shown}` uses the network"));
-        } else if target.text().is_none()
-            && may_open_network(target.prefix())
-            && !self.paths_in_loops.iter().any(|name| is_value_of(&shown, name))
-        {
-            redirected.objection.get_or_insert(format!("the file `{shown}` is only known when it runs"));
+        } else if target.text().is_none() && may_open_network(target.prefix()) {
+            let of_loop = self.paths_in_loops.iter().find(|name| is_value_of(target, name));
+            match of_loop {
+                Some(name) => self.overall.trusted.push(name.clone()),
+                None => {
+                    redirected.objection.get_or_insert(format!("the file `{shown}` is only known when it runs"));
+                }
+            }
+        }
+    }
+
+    /// Takes back what was taken for granted of redirections, now that the whole text is known.
+    pub(super) fn settle_redirections(&mut self) {
+        if self.overall.moves && self.overall.reopens {
+            self.note("it may write to a file that is open for reading".into());
+        }
+        let sets_by_name = self.commands.iter().any(|command| {
+            let name = command.words.first().map(Word::shown).unwrap_or_default();
+            !command.guess && !command.verdict.is_read_only() && SETTERS.contains(&name.as_str())
+        });
+        let overall = &self.overall;
+        let doubtful = overall.trusted.iter().find(|name| sets_by_name || overall.set.contains(*name)).cloned();
+        if let Some(name) = doubtful {
+            self.note(format!("the file `${name}` is only known when it runs"));
         }
     }
 
     fn output(&mut self, target: &Word, scene: &Scene, redirected: &mut Redirected) -> bool {
-        if target.text().is_some_and(|text| SINKS.contains(&text)) {
-            return false;
+        match target.text() {
+            Some(SINK) => return false,
+            Some(text) if REOPENED.contains(&text) => {
+                self.overall.reopens = true;
+                return false;
+            }
+            _ => {}
         }
         let pipe = target.causes().any(|cause| cause == Cause::Pipe);
         if pipe && target.parts.len() == 1 {
@@ -144,21 +220,30 @@ fn opens_network(text: &str) -> bool {
     text.starts_with('/') && (path.starts_with("/dev/tcp") || path.starts_with("/dev/udp"))
 }
 
-/// Whether a loop gives its variable names of files only, and nothing else in the text sets it.
-pub fn only_names_files(variable: &str, words: &[syntax::Word], text: &str) -> bool {
-    let set_elsewhere = ["=", "+=", "[", ":="].iter().any(|sign| text.contains(&format!("{variable}{sign}")))
-        || ["read", "eval", "mapfile"].iter().any(|command| text.contains(command));
-    let files = words.iter().all(|word| {
+/// Whether all words of a loop are names of files.
+pub fn only_names_files(words: &[syntax::Word]) -> bool {
+    let names_files = |word: &syntax::Word| {
         let word = resolve(word);
-        let globs = word.causes().all(|cause| cause == Cause::Glob);
-        globs && !word.text().is_some_and(opens_network) && !word.prefix().starts_with('/')
-    });
-    files && !words.is_empty() && !set_elsewhere
+        match word.text() {
+            Some(text) => !opens_network(text),
+            // What a pattern finds is there, and what begins with one is beneath the working folder.
+            None => {
+                let prefix = word.prefix();
+                word.causes().all(|cause| cause == Cause::Glob) && (prefix.is_empty() || !may_open_network(prefix))
+            }
+        }
+    };
+    !words.is_empty() && words.iter().all(names_files)
 }
 
-fn is_value_of(shown: &str, name: &str) -> bool {
-    let rest = shown.strip_prefix('$').map(|rest| rest.trim_start_matches('{').trim_end_matches('}'));
-    rest == Some(name)
+/// Whether a word is the value of this variable and nothing else.
+fn is_value_of(word: &Word, name: &str) -> bool {
+    match word.parts.as_slice() {
+        [Part::Unknown { written, cause: Cause::Quoted | Cause::Split }] => {
+            *written == format!("${name}") || *written == format!("${{{name}}}")
+        }
+        _ => false,
+    }
 }
 
 fn may_open_network(prefix: &str) -> bool {

@@ -4,7 +4,7 @@ use crate::analysis::{Access, What, Word};
 use crate::paths::Folders;
 use crate::programs::options::{self, Reading};
 use crate::programs::table::{Check, Files, Program, Runs, table};
-use crate::programs::{awk, builtins, find, sed};
+use crate::programs::{awk, builtins, find, git, sed};
 
 use super::call::{Call, basename};
 use super::{Ends, Walker};
@@ -118,6 +118,10 @@ impl Walker<'_> {
         }
         let subcommand = reading.first_operand.filter(|_| !row.commands.is_empty());
         if let Some(index) = subcommand {
+            // What follows `--` need not be taken for a subcommand.
+            if reading.dashes {
+                call.object(format!("`{name} --` is not known to only read"));
+            }
             let word = arguments.get(index).map(Word::shown).unwrap_or_default();
             let inner = format!("{name} {word}");
             match row.commands.get(&word) {
@@ -130,11 +134,8 @@ impl Walker<'_> {
             call.object(format!("`{name}` alone is not on the read-only list"));
         }
         judge_operands(call, name, row, &reading);
-        for word in &arguments {
-            let shown = word.shown();
-            if row.refused_text.iter().any(|refused| shown.contains(refused)) {
-                call.object(format!("`{shown}` may make `{name}` run a program"));
-            }
+        if let Some(objection) = row.format.and_then(|format| git::objection(format, &arguments, &reading)) {
+            call.object(objection);
         }
         self.check(call, row, &reading, &arguments);
         self.files_of(call, row, &reading);
@@ -145,7 +146,12 @@ impl Walker<'_> {
             None => None,
             Some(Check::Test) => builtins::test_objection(arguments),
             Some(Check::Printf) => builtins::printf_objection(arguments),
-            Some(Check::Read) => builtins::read_objection(&reading.operands),
+            Some(Check::Read) => {
+                for name in &reading.operands {
+                    self.overall.sets(&name.shown());
+                }
+                builtins::read_objection(&reading.operands)
+            }
             Some(Check::Sed) => language(reading, &["e", "expression"], "\n", "sed", sed::objection),
             Some(Check::Awk) => language(reading, &[], "\n", "awk", awk::objection),
         };

@@ -21,6 +21,7 @@ use crate::syntax::{
 };
 use crate::word::resolve;
 
+use effects::Overall;
 use input::Input;
 
 /// Text inside text (`eval`, `sh -c`) is read up to this size in total.
@@ -49,10 +50,10 @@ pub struct Walker<'p> {
     input: Input,
     /// What `exec` may have put in its place.
     replaced: Input,
-    /// Variables of the loops around, whose values are certain to be names of files.
+    /// Variables of the loops around, whose values are names of files.
     paths_in_loops: Vec<String>,
-    /// The whole text, in which a variable may be set in more ways than one.
-    text: &'p str,
+    /// What only the whole text can tell of redirections.
+    overall: Overall,
 }
 
 /// Where a command stands.
@@ -86,7 +87,7 @@ struct Expanded {
 }
 
 impl<'p> Walker<'p> {
-    pub fn new(text: &'p str, place: &'p Place) -> Self {
+    pub fn new(place: &'p Place) -> Self {
         Self {
             place,
             commands: Vec::new(),
@@ -101,7 +102,7 @@ impl<'p> Walker<'p> {
             input: Input::default(),
             replaced: Input::default(),
             paths_in_loops: Vec::new(),
-            text,
+            overall: Overall::default(),
         }
     }
 
@@ -109,6 +110,7 @@ impl<'p> Walker<'p> {
     pub fn run(&mut self, script: &Script) {
         self.script(script, Folders::one(self.place.cwd.clone()));
         self.mark_shadowed();
+        self.settle_redirections();
     }
 
     fn mark_shadowed(&mut self) {
@@ -245,8 +247,10 @@ impl<'p> Walker<'p> {
                 }
                 let around = self.paths_in_loops.clone();
                 self.paths_in_loops.retain(|bound| bound != variable);
-                if effects::only_names_files(variable, words, self.text) {
+                if effects::only_names_files(words) {
                     self.paths_in_loops.push(variable.clone());
+                } else {
+                    self.overall.sets(variable);
                 }
                 let end = self.script(body, start.clone());
                 self.paths_in_loops = around;
