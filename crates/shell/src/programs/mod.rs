@@ -4,6 +4,8 @@
 pub mod awk;
 pub mod builtins;
 pub mod find;
+pub mod git;
 pub mod options;
 pub mod sed;
+pub mod split;
 pub mod table;

@@ -6,8 +6,15 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-static TABLE: LazyLock<Table> =
-    LazyLock::new(|| serde_json::from_str(include_str!("../programs.json")).unwrap_or_default());
+static TABLE: LazyLock<Table> = LazyLock::new(|| load().unwrap_or_default());
+
+fn load() -> serde_json::Result<Table> {
+    let mut table: Table = serde_json::from_str(include_str!("../programs.json"))?;
+    for program in table.programs.values_mut() {
+        program.build_on(&table.bases);
+    }
+    Ok(table)
+}
 
 /// The whole file. A file that cannot be read is an empty table, so that nothing is known to be read-only.
 #[derive(Debug, Default, Deserialize)]
@@ -21,8 +28,12 @@ pub struct Table {
     pub idle_variables: Vec<String>,
     /// Lower-case variables that mean something to Bash or to common programs.
     pub special_variables: Vec<String>,
+    /// Options that several programs share.
+    pub bases: BTreeMap<String, Options>,
     pub programs: BTreeMap<String, Program>,
     pub wrappers: BTreeMap<String, Wrapping>,
+    /// A name may end in `*`, which stands for any ending.
+    pub carriers: BTreeMap<String, Carrier>,
     /// For a program, or a program and its subcommand: lists of options that mean the same.
     pub equivalents: BTreeMap<String, Vec<Vec<String>>>,
 }
@@ -43,8 +54,8 @@ pub struct Program {
     pub operand_holds: Option<String>,
     /// Operands are allowed only beside one of these options.
     pub operands_need: Vec<String>,
-    /// Text that no argument may hold.
-    pub refused_text: Vec<String>,
+    /// A language in which arguments can make it run a program.
+    pub format: Option<Format>,
     /// Only these arguments are read-only, joined by spaces.
     pub exact: Vec<String>,
     /// A rule that needs code.
@@ -62,10 +73,14 @@ pub struct Program {
 }
 
 /// How the options of a program are read. `flags` and `values` are letters, the others names without dashes.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
+    /// The options in `bases` to which these are added.
+    pub base: Option<String>,
     pub mode: Mode,
+    /// In mode `except`, flags and long options without a value need not be listed; one that is not may take the
+    /// next word for its value.
     pub flags: String,
     pub values: String,
     /// Letters whose value, if there is one, follows at once.
@@ -86,6 +101,13 @@ pub struct Options {
     pub digits: bool,
     /// The first operand ends the options.
     pub leading: bool,
+    /// Long options may begin with a single dash.
+    pub dashed: bool,
+    /// Letters whose value is always the next word, wherever in a cluster they stand.
+    pub detached: String,
+    /// A word with one dash is one option, with its whole name in `long` or `long_values`; letters in `values` may
+    /// have a number attached.
+    pub whole: bool,
 }
 
 /// Which options a read-only program may be given.
@@ -137,6 +159,16 @@ pub enum Check {
     Test,
 }
 
+/// Languages of `git` for what it prints; in both, a signature is checked by running `gpg`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// Of commits: `%G?` and the like.
+    Commits,
+    /// Of references: `%(signature)` and the like.
+    References,
+}
+
 /// How a program runs other commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -175,10 +207,99 @@ pub struct Wrapping {
     pub elevates: bool,
     /// With one of these letters it only tells what the command is.
     pub describes: String,
+    /// Options whose value takes the place of the option, taken apart into words.
+    pub splits: Vec<String>,
+    /// Without a command it is a shell that reads its standard input.
+    pub input: bool,
+}
+
+/// A command whose arguments hold other commands. They count for deny rules only: it is judged and covered as it stands.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Carrier {
+    /// The name of the row that holds for this one.
+    pub same: Option<String>,
+    /// An option that is not listed makes every argument a candidate.
+    pub options: Options,
+    /// How many operands stand before what `operands` says.
+    pub skip: usize,
+    /// `name=value` operands stand before that, too.
+    pub assignments: bool,
+    pub operands: Operands,
     /// Options whose value is a script.
     pub scripts: Vec<String>,
-    /// Where the command begins is not certain: every operand is a candidate.
-    pub loose: bool,
+    /// Options whose value is a program that gets the operands as its arguments.
+    pub programs: Vec<String>,
+    /// Options whose value is a setting of git, which may name commands.
+    pub settings: Vec<String>,
+    /// Options whose value is text in which `marks` stand before commands.
+    pub marked: Vec<String>,
+    /// What stands before a command in text that is no script as a whole.
+    pub marks: Vec<String>,
+    /// Options with which only the run can tell what runs.
+    pub unknown: Vec<String>,
+    /// Without a command it reads its standard input.
+    pub input: Reads,
+    /// Subcommands.
+    pub commands: BTreeMap<String, Carrier>,
+}
+
+/// What the operands of a carrier are.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operands {
+    /// No commands.
+    #[default]
+    Nothing,
+    /// A command and its arguments.
+    Command,
+    /// A script, joined by spaces.
+    Script,
+    /// Scripts, one each.
+    Scripts,
+    /// The arguments of a shell.
+    Shell,
+    /// Text with marks.
+    Marked,
+    /// The name of a setting and its value.
+    Setting,
+    /// A command that may begin anywhere.
+    Anywhere,
+}
+
+/// What a carrier reads from its standard input.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reads {
+    #[default]
+    Nothing,
+    /// A script.
+    Script,
+    /// Text with marks.
+    Marked,
+}
+
+impl Program {
+    fn build_on(&mut self, bases: &BTreeMap<String, Options>) {
+        if let Some(name) = &self.options.base {
+            match bases.get(name) {
+                Some(base) => self.options.add(base.clone()),
+                None => self.changes = true,
+            }
+        }
+        for command in self.commands.values_mut() {
+            command.build_on(bases);
+        }
+    }
+}
+
+impl Options {
+    fn add(&mut self, base: Self) {
+        self.mode = base.mode;
+        self.flags += &base.flags;
+        self.long.extend(base.long);
+        self.except.extend(base.except);
+    }
 }
 
 /// The table, loaded once.
@@ -204,6 +325,15 @@ impl Table {
         quiet && name != "_" && !self.special_variables.iter().any(|special| special == name)
     }
 
+    /// The row of a carrier.
+    pub fn carrier(&self, name: &str) -> Option<&Carrier> {
+        let row = self.carriers.get(name).or_else(|| {
+            let stem = |key: &str| key.strip_suffix('*').is_some_and(|stem| name.starts_with(stem));
+            self.carriers.iter().find(|(key, _)| stem(key)).map(|(_, row)| row)
+        })?;
+        row.same.as_ref().map_or(Some(row), |same| self.carriers.get(same))
+    }
+
     /// The row for a command word: a bare name, or one in a system folder.
     pub fn name<'w>(&self, word: &'w str) -> Option<&'w str> {
         match word.rsplit_once('/') {
@@ -219,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_file_loads() {
-        let loaded: Result<Table, _> = serde_json::from_str(include_str!("../programs.json"));
+        let loaded = load();
         assert!(loaded.is_ok(), "{loaded:?}");
         assert!(table().programs.len() > 80);
     }

@@ -4,7 +4,7 @@ use crate::analysis::{Access, What, Word};
 use crate::paths::Folders;
 use crate::programs::options::{self, Reading};
 use crate::programs::table::{Check, Files, Program, Runs, table};
-use crate::programs::{awk, builtins, find, sed};
+use crate::programs::{awk, builtins, find, git, sed};
 
 use super::call::{Call, basename};
 use super::{Ends, Walker};
@@ -24,6 +24,7 @@ impl Walker<'_> {
         if base == "alias" {
             self.note_aliases(call);
         }
+        self.carried(call, base);
         let Some(row) = table().programs.get(base) else {
             self.judge_assigned(call, &[]);
             if describes(call, base) {
@@ -117,6 +118,10 @@ impl Walker<'_> {
         }
         let subcommand = reading.first_operand.filter(|_| !row.commands.is_empty());
         if let Some(index) = subcommand {
+            // What follows `--` need not be taken for a subcommand.
+            if reading.dashes {
+                call.object(format!("`{name} --` is not known to only read"));
+            }
             let word = arguments.get(index).map(Word::shown).unwrap_or_default();
             let inner = format!("{name} {word}");
             match row.commands.get(&word) {
@@ -129,11 +134,8 @@ impl Walker<'_> {
             call.object(format!("`{name}` alone is not on the read-only list"));
         }
         judge_operands(call, name, row, &reading);
-        for word in &arguments {
-            let shown = word.shown();
-            if row.refused_text.iter().any(|refused| shown.contains(refused)) {
-                call.object(format!("`{shown}` may make `{name}` run a program"));
-            }
+        if let Some(objection) = row.format.and_then(|format| git::objection(format, &arguments, &reading)) {
+            call.object(objection);
         }
         self.check(call, row, &reading, &arguments);
         self.files_of(call, row, &reading);
