@@ -8,14 +8,12 @@ use kernel::{Effect, Judgement, Origin, Place, Rule, Rules};
 use shell::matching::{Pattern, all_covered, covers, denies, may_match, suggestions};
 use shell::{Access, Analysis, FileAccess, Target, Verdict, analyse};
 
-use super::untrusted;
 use crate::rules::{FileRules, List, Reading, Region, list_for, name_of, rule_for};
 
 /// Whether a command line certainly only reads.
 pub fn only_reads(command: &str) -> bool {
     let nowhere = shell::Place { cwd: "/".into(), home: None, clean: false };
-    let analysis = analyse(command, &nowhere);
-    analysis.verdict == Verdict::ReadOnly && untrusted::reason(command, &analysis).is_none()
+    analyse(command, &nowhere).verdict == Verdict::ReadOnly
 }
 
 /// What bears on a command line.
@@ -25,22 +23,10 @@ pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
     let analysis = analyse(command, &here);
     let found = Found::new(&analysis, place);
     let allowing = patterns(&rules.allow).map(|(_, pattern)| pattern).collect::<Vec<_>>();
-    let untrusted = untrusted::reason(command, &analysis);
-    let covered = match &untrusted {
-        None => all_covered(&allowing, &analysis),
-        // Then only rules cover, each part of it.
-        Some(_) => {
-            let mut parts = analysis.commands.iter().filter(|command| !command.guess);
-            analysis.opaque.is_none() && parts.all(|part| allowing.iter().any(|pattern| covers(pattern, part)))
-        }
-    };
     let (effect, reason) = match &analysis.verdict {
-        Verdict::ReadOnly => match untrusted {
-            None => (Effect::ReadOnly, "it only reads".to_owned()),
-            Some(reason) => (Effect::Other, reason),
-        },
+        Verdict::ReadOnly => (Effect::ReadOnly, "it only reads".to_owned()),
         Verdict::NotReadOnly { reason } => {
-            (Effect::Other, uncovered(&analysis, &allowing).or(untrusted).unwrap_or_else(|| reason.clone()))
+            (Effect::Other, uncovered(&analysis, &allowing).unwrap_or_else(|| reason.clone()))
         }
     };
     let of_users: Vec<Rule> = rules.deny.iter().filter(|rule| by_user(rule)).cloned().collect();
@@ -56,7 +42,7 @@ pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
         uncertain: found.may_hit(&of_users).map(|(_, reason)| reason),
         ask: ask.or_else(|| found.may_hit(&rules.ask).and_then(|(rule, _)| rule.cloned())),
         guarded: guarded.first().map(|(path, _)| path.display().to_string()),
-        covered,
+        covered: all_covered(&allowing, &analysis),
         effect,
         reason,
         suggestions: crate::rules::grammar::offered(suggestions),

@@ -2,7 +2,6 @@
 //! nor what a command line means.
 
 mod judge;
-mod untrusted;
 
 use std::ffi::OsString;
 use std::num::NonZeroU64;
