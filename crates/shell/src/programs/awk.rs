@@ -1,99 +1,85 @@
 //! Programs of `awk`: which ones only compute and print to standard output. Everything doubtful is refused.
+//!
+//! What a slash begins depends on the grammar and on the version, so each that may be a division and may begin a pattern
+//! is read both ways, and a program only prints if it does so in every reading that can be one.
 
-/// Words after which `/` begins a pattern.
-const KEYWORDS: [&str; 26] = [
-    "BEGIN",
-    "BEGINFILE",
-    "END",
-    "ENDFILE",
-    "break",
-    "case",
-    "continue",
-    "default",
-    "delete",
-    "do",
-    "else",
-    "exit",
-    "for",
-    "func",
-    "function",
-    "getline",
-    "if",
-    "in",
-    "next",
-    "nextfile",
-    "print",
-    "printf",
-    "return",
-    "switch",
-    "while",
-    "not",
-];
+use std::collections::HashSet;
 
-/// Words that run, read or write something else.
-const REFUSED: [&str; 6] = ["system", "getline", "close", "fflush", "include", "load"];
+/// Words that run, read or write something else, or name the files that are read.
+const REFUSED: [&str; 6] = ["system", "getline", "close", "fflush", "ARGV", "ARGC"];
+
+/// A program with more steps in all its readings is refused.
+const MAX_STEPS: usize = 50_000;
 
 /// Why a program may do more than print; `None` if it only does that.
 pub fn objection(program: &str) -> Option<String> {
-    let mut reader = Reader { chars: program.chars().collect(), ..Reader::default() };
-    while let Some(next) = reader.chars.get(reader.position).copied() {
-        if let Err(what) = reader.token(next) {
-            return Some(format!("{what} in the program of `awk` may write or run"));
+    let chars: Vec<char> = program.chars().collect();
+    let mut open = vec![Reader::default()];
+    let mut seen = HashSet::new();
+    let mut ends = false;
+    while let Some(reader) = open.pop() {
+        if !seen.insert(reader) {
+            continue;
+        }
+        if seen.len() > MAX_STEPS {
+            return Some("the program of `awk` has too many readings".to_owned());
+        }
+        match reader.token(&chars) {
+            Ok(Step::On(next)) => open.push(next),
+            Ok(Step::Either(one, other)) => open.extend([one, other].into_iter().flatten()),
+            Ok(Step::Wrong) => {}
+            Ok(Step::End) => ends = true,
+            Err(what) => return Some(format!("{what} in the program of `awk` may write or run")),
         }
     }
-    // After `)` a slash may divide or begin a pattern. A pattern with a quote in it would shift every string after it.
-    (reader.doubtful && reader.slashes).then(|| "a slash in the program of `awk` has two readings".to_owned())
+    (!ends).then(|| "the program of `awk` is not understood".to_owned())
 }
 
-#[derive(Default)]
+/// How a program is read up to some place.
+#[derive(Default, Clone, Copy, PartialEq, Eq, Hash)]
 struct Reader {
-    chars: Vec<char>,
     position: usize,
     braces: usize,
     parentheses: usize,
-    /// What came before, as far as the meaning of `/` depends on it.
-    before: Before,
-    /// A slash after `)` was taken for a division.
-    doubtful: bool,
-    /// A string holds a slash.
-    slashes: bool,
+    /// What came before may be a value, so that a slash may divide.
+    value: bool,
 }
 
-#[derive(Default, Clone, Copy, PartialEq, Eq)]
-enum Before {
-    /// An operator, an opening sign, a keyword, or nothing.
-    #[default]
-    Open,
-    /// A value that can be divided.
-    Value,
-    /// `)`.
-    Closed,
-    /// `+`, `-` or `$`: too seldom before a slash to be worth telling apart.
-    Odd,
+enum Step {
+    On(Reader),
+    /// Both readings of a slash, as far as they can be one.
+    Either(Option<Reader>, Option<Reader>),
+    /// No version takes this for a program.
+    Wrong,
+    End,
 }
 
 impl Reader {
-    fn token(&mut self, next: char) -> Result<(), String> {
+    fn token(mut self, chars: &[char]) -> Result<Step, String> {
+        let Some(next) = chars.get(self.position).copied() else {
+            return Ok(Step::End);
+        };
+        let at = |position: usize| chars.get(position).copied();
         self.position += 1;
         match next {
-            ' ' | '\t' => return Ok(()),
-            '\\' if self.chars.get(self.position) == Some(&'\n') => {
+            ' ' | '\t' => return Ok(Step::On(self)),
+            '\\' if at(self.position) == Some('\n') => {
                 self.position += 1;
-                return Ok(());
+                return Ok(Step::On(self));
             }
             '#' => {
-                while self.chars.get(self.position).is_some_and(|&next| next != '\n') {
+                while at(self.position).is_some_and(|next| next != '\n') {
                     self.position += 1;
                 }
-                return Ok(());
+                return Ok(Step::On(self));
             }
-            '"' => {
-                self.quoted('"')?;
-                self.before = Before::Value;
-                return Ok(());
+            '"' => return Ok(self.string(chars).map_or(Step::Wrong, Step::On)),
+            '/' => {
+                let pattern = self.pattern(chars)?;
+                let divided = self.value.then_some(Self { value: false, ..self });
+                return Ok(Step::Either(pattern, divided));
             }
-            '/' => return self.slash(),
-            '|' if self.chars.get(self.position) == Some(&'|') => self.position += 1,
+            '|' if at(self.position) == Some('|') => self.position += 1,
             '|' | '@' | '\\' | '`' | '\'' => return Err(format!("`{next}`")),
             '>' if self.braces > 0 && self.parentheses == 0 => return Err("`>`".to_owned()),
             '{' => self.braces += 1,
@@ -101,76 +87,75 @@ impl Reader {
             '}' => self.braces = self.braces.saturating_sub(1),
             ')' | ']' => {
                 self.parentheses = self.parentheses.saturating_sub(1);
-                self.before = if next == ')' { Before::Closed } else { Before::Value };
-                return Ok(());
+                return Ok(Step::On(Self { value: true, ..self }));
             }
-            '+' | '-' | '$' => {
-                self.before = Before::Odd;
-                return Ok(());
-            }
-            _ if next == '_' || next.is_ascii_alphanumeric() => return self.word(),
-            '.' => {
-                self.before = Before::Value;
-                return Ok(());
-            }
+            // Two of them may end a value.
+            '+' | '-' | '$' | '.' => return Ok(Step::On(Self { value: true, ..self })),
+            _ if next == '_' || next.is_ascii_alphanumeric() => return self.word(chars).map(Step::On),
             _ if next.is_ascii() => {}
             _ => return Err(format!("`{next}`")),
         }
-        self.before = Before::Open;
-        Ok(())
+        Ok(Step::On(Self { value: false, ..self }))
     }
 
-    fn word(&mut self) -> Result<(), String> {
+    fn word(mut self, chars: &[char]) -> Result<Self, String> {
         let start = self.position - 1;
-        while self
-            .chars
-            .get(self.position)
-            .is_some_and(|&next| next == '_' || next == '.' || next.is_ascii_alphanumeric())
-        {
+        while chars.get(self.position).is_some_and(|&next| next == '_' || next == '.' || next.is_ascii_alphanumeric()) {
             self.position += 1;
         }
-        let word: String = self.chars.get(start..self.position).unwrap_or_default().iter().collect();
-        if REFUSED.contains(&word.as_str()) {
+        let word: String = chars.get(start..self.position).unwrap_or_default().iter().collect();
+        // In the header of a loop, what looks like a comparison writes a file.
+        let prints = self.parentheses > 0 && matches!(word.as_str(), "print" | "printf");
+        if prints || REFUSED.contains(&word.as_str()) {
             return Err(format!("`{word}`"));
         }
-        self.before = if KEYWORDS.contains(&word.as_str()) { Before::Open } else { Before::Value };
-        Ok(())
+        Ok(Self { value: true, ..self })
     }
 
-    fn slash(&mut self) -> Result<(), String> {
-        match self.before {
-            Before::Open => {
-                self.quoted('/')?;
-                self.before = Before::Value;
-            }
-            Before::Value => self.before = Before::Open,
-            Before::Closed => {
-                self.doubtful = true;
-                self.before = Before::Open;
-            }
-            Before::Odd => return Err("`/`".to_owned()),
-        }
-        Ok(())
-    }
-
-    /// Skips a string or pattern to its end.
-    fn quoted(&mut self, end: char) -> Result<(), String> {
-        let mut bracket = false;
-        while let Some(next) = self.chars.get(self.position).copied() {
+    /// The end of a string; none if it has no end on its line.
+    fn string(mut self, chars: &[char]) -> Option<Self> {
+        loop {
+            let next = chars.get(self.position).copied()?;
             self.position += 1;
             match next {
                 '\\' => self.position += 1,
-                '\n' => break,
-                // Inside brackets a slash ends the pattern in some versions only.
-                '/' if end == '/' && bracket => break,
-                _ if next == end => return Ok(()),
-                '/' => self.slashes = true,
-                '[' => bracket = true,
+                '\n' => return None,
+                '"' => return Some(Self { value: true, ..self }),
+                _ => {}
+            }
+        }
+    }
+
+    /// The end of a pattern; none if it has no end on its line. Inside brackets a slash ends it in some versions only.
+    fn pattern(mut self, chars: &[char]) -> Result<Option<Self>, String> {
+        let mut bracket = false;
+        while let Some(next) = chars.get(self.position).copied() {
+            self.position += 1;
+            let rest = chars.get(self.position..).unwrap_or_default();
+            match next {
+                '\\' => self.position += 1,
+                '\n' => return Ok(None),
+                '/' if bracket => return Err("a slash in brackets".to_owned()),
+                '/' => return Ok(Some(Self { value: true, ..self })),
+                '[' if bracket && matches!(rest.first(), Some(':' | '.' | '=')) => {
+                    match rest.iter().position(|&next| next == ']') {
+                        Some(end) if rest.get(..end).is_some_and(|name| !name.contains(&'/')) => {
+                            self.position += end + 1;
+                        }
+                        _ => return Err("a class without an end".to_owned()),
+                    }
+                }
+                '[' if !bracket => {
+                    if matches!(rest, [']', ..] | ['^', ']', ..]) {
+                        return Err("a bracket that may be closed".to_owned());
+                    }
+                    bracket = true;
+                }
                 ']' => bracket = false,
                 _ => {}
             }
         }
-        Err("a string or pattern without a clear end".to_owned())
+        Ok(None)
     }
 }
 
@@ -198,6 +183,12 @@ mod tests {
             "NR==1 || /x/",
             "{printf \"%s\\n\", $1}",
             "{print} # > f",
+            "{print $1/$2, $3/$4}",
+            "{print length / 2 \" > \"}",
+            "$1 ~ /[[:alpha:]]+\\/x/ {print}",
+            "{gsub(/\"/, \"\"); print}",
+            "NR > 1 && $3 > 2 {x++} END {print x / NR \" a|b\"}",
+            "{n[$1]+=$2} END {for (k in n) printf \"%s %d\\n\", k, n[k]/2}",
         ];
         for program in programs {
             assert_eq!(objection(program), None, "{program}");
@@ -224,6 +215,14 @@ mod tests {
             "{print \"a",
             "{print(1)>\"f\"}",
             "{x=y++ / \"/; print > \"f\"; /\"/}",
+            "{not /\"/; print > \"f\"; x=\"/\"}",
+            "{print length /\"/; print > \"f\"; x=\"/\"}",
+            "BEGIN {for (i=0; i<1; print \"x\" > \"f\") i++}",
+            "BEGIN {for (;;) {printf(\"x\") > \"f\"}}",
+            "BEGIN {ARGV[1]=\"/inet/tcp/0/h/80\"; ARGC=2} {print}",
+            "/[]/]\"/ {print > \"f\"} #\"",
+            "/[[:x/]\"/ {print > \"f\"} #\"",
+            "{print /x\n/}",
         ];
         for program in programs {
             assert!(objection(program).is_some(), "{program}");

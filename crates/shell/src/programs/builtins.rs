@@ -5,35 +5,31 @@ use crate::syntax::is_name;
 
 use super::table::table;
 
-const UNARY: [&str; 22] = [
-    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-G", "-h", "-k", "-L", "-n", "-N", "-O", "-p", "-r", "-s", "-S", "-u",
-    "-w", "-x", "-z",
-];
-
-const BINARY: [&str; 16] =
-    ["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-a", "-o"];
-
-/// Why `test` or `[` may run code: a name to look up, or a word that may become the operator for that.
+/// Why `test` or `[` may run code: `-v` and `-R` look up a name, and evaluate the index in it. Whatever the operators
+/// around them are, two words that follow one another are needed for that.
 pub fn test_objection(arguments: &[Word]) -> Option<String> {
-    let is = |index: Option<usize>, operators: &[&str]| {
-        index.and_then(|index| arguments.get(index)).and_then(Word::text).is_some_and(|text| operators.contains(&text))
+    let may_look_up = |word: &Word| match word.text() {
+        Some(text) => matches!(text, "-v" | "-R"),
+        None => matches!(word.prefix(), "" | "-") && !is_number(word),
     };
+    let may_hold_index = |word: &Word| !is_number(word) && word.text().is_none_or(|text| text.contains('['));
     for (index, word) in arguments.iter().enumerate() {
-        let Some(text) = word.text() else {
-            let lone = arguments.iter().filter(|word| word.text() != Some("]")).count() == 1;
-            let one = word.causes().all(|cause| matches!(cause, Cause::Quoted | Cause::Number));
-            let before = index.checked_sub(1);
-            let placed = is(before, &UNARY) || is(before, &BINARY) || is(Some(index + 1), &BINARY);
-            if !word.may_hide_option() || (one && (placed || lone)) {
-                continue;
-            }
-            return Some(format!("`{}` may become an operator of `test`", word.shown()));
-        };
-        if matches!(text, "-v" | "-R") {
-            return Some(format!("`test {text}` can evaluate an index, which can run commands"));
+        let shown = word.shown();
+        if matches!(word.text(), Some("-v" | "-R")) {
+            return Some(format!("`test {shown}` can evaluate an index, which can run commands"));
+        }
+        if word.may_be_many() {
+            return Some(format!("`{shown}` may become an operator of `test`"));
+        }
+        if may_look_up(word) && arguments.get(index + 1).is_some_and(may_hold_index) {
+            return Some(format!("`{shown}` may become an operator of `test`"));
         }
     }
     None
+}
+
+fn is_number(word: &Word) -> bool {
+    matches!(word.parts.as_slice(), [Part::Unknown { cause: Cause::Number, .. }])
 }
 
 /// The same for the words of `[[ ]]`, where only arithmetic operators evaluate their operands.
@@ -45,8 +41,7 @@ pub fn extended_test_objection(words: &[Word]) -> Option<String> {
                 let digits = text.strip_prefix('-').unwrap_or(text);
                 !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit())
             };
-            word.text().is_some_and(digits)
-                || matches!(word.parts.as_slice(), [Part::Unknown { cause: Cause::Number, .. }])
+            word.text().is_some_and(digits) || is_number(word)
         })
     };
     for (index, word) in words.iter().enumerate() {
@@ -87,9 +82,12 @@ pub fn printf_objection(arguments: &[Word]) -> Option<String> {
         let conversion = chars.find(|next| !"#0- +'.*hlLjzt123456789".contains(*next));
         match conversion {
             Some('n') => return Some("`printf %n` assigns a variable".into()),
+            // Without the `T`, what stands between is read again.
             Some('(') => {
-                chars.find(|&next| next == ')');
-                chars.next();
+                let closed = chars.find(|next| matches!(next, '(' | ')')) == Some(')');
+                if !closed || chars.next() != Some('T') {
+                    return Some(format!("`printf {text}` holds a time of an unknown form"));
+                }
             }
             Some(_) | None => {}
         }
@@ -140,7 +138,12 @@ mod tests {
             ("$X", false),
             ("\"$X\" \"$Y\"", false),
             ("-n $X", false),
-            ("\"$X\" a", false),
+            ("\"$X\" a", true),
+            ("\"$X\" a[b]", false),
+            ("a -a \"$X\" a[b]", false),
+            ("-n \"$X\" -a \"$Y\" = b", true),
+            ("! \"$X\"", true),
+            ("\"$X\" = [a]", true),
         ];
         for (text, fine) in cases {
             assert_eq!(test_objection(&words(text)).is_none(), fine, "{text}");
@@ -160,6 +163,9 @@ mod tests {
             ("\"$F\" a", false),
             ("%(%F)T", true),
             ("%(n)T%n", false),
+            ("%(x)%n", false),
+            ("%(x", false),
+            ("%((x)T)%n", false),
         ];
         for (text, fine) in cases {
             assert_eq!(printf_objection(&words(text)).is_none(), fine, "{text}");

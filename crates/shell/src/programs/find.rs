@@ -81,11 +81,19 @@ pub struct Search {
     /// Where it starts; empty means the working folder.
     pub roots: Vec<Word>,
     /// The commands that it runs.
-    pub commands: Vec<Vec<Word>>,
+    pub commands: Vec<Executed>,
     /// Files that it writes.
     pub writes: Vec<Word>,
     /// Why it may do more than read, its commands aside; the first cause.
     pub trouble: Option<String>,
+}
+
+/// A command that is run for what is found.
+#[derive(Debug, Default)]
+pub struct Executed {
+    pub words: Vec<Word>,
+    /// It runs in the folder of what is found.
+    pub elsewhere: bool,
 }
 
 /// Reads the arguments of `find`.
@@ -118,8 +126,12 @@ pub fn read(arguments: &[Word]) -> Search {
                     search.object(format!("`find {text}` asks before it runs a command"));
                 }
                 let rest = arguments.get(index..).unwrap_or_default();
-                let (command, length) = executed(rest);
-                search.commands.push(command);
+                let (words, length) = executed(rest);
+                if let Some(word) = rest.iter().take(length).find(|word| may_end(word)) {
+                    let shown = word.shown();
+                    search.object(format!("`{shown}` may end the command of `find {text}` when it runs"));
+                }
+                search.commands.push(Executed { words, elsewhere: text.ends_with("dir") });
                 index += length;
             }
             "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
@@ -161,8 +173,15 @@ fn executed(rest: &[Word]) -> (Vec<Word>, usize) {
     (command, end.map_or(rest.len(), |end| end + 1))
 }
 
+/// Whether a word that is not known may be the one that ends a command, so that actions follow.
+fn may_end(word: &Word) -> bool {
+    let fixed = word.parts.iter().any(|part| matches!(part, Part::Text(text) if !matches!(text.as_str(), ";" | "+")));
+    let splits = word.causes().any(|cause| matches!(cause, Cause::Split | Cause::Braces));
+    word.text().is_none() && (splits || !fixed)
+}
+
 /// The commands after `-x`, `-X`, `--exec` and `--exec-batch` of `fd`.
-pub fn fd_commands(arguments: &[Word]) -> Vec<Vec<Word>> {
+pub fn fd_commands(arguments: &[Word]) -> Vec<Executed> {
     let mut commands = Vec::new();
     for (index, word) in arguments.iter().enumerate() {
         let prefix = word.prefix();
@@ -176,7 +195,7 @@ pub fn fd_commands(arguments: &[Word]) -> Vec<Vec<Word>> {
         let mut command: Vec<Word> = attached.into_iter().collect();
         command.extend(rest.get(..end).unwrap_or_default().iter().map(|word| fill(word, "{}")));
         command.push(Word::filled("{}"));
-        commands.push(command);
+        commands.push(Executed { words: command, elsewhere: false });
     }
     commands
 }
@@ -238,8 +257,11 @@ mod tests {
     #[test]
     fn commands_are_taken_apart() {
         let search = read(&words(". -exec ls {} ; -exec rm a{}b + -exec x {} + -print"));
-        let commands: Vec<String> = search.commands.iter().map(|command| shown(command)).collect();
+        let commands: Vec<String> = search.commands.iter().map(|command| shown(&command.words)).collect();
         assert_eq!(commands, ["ls {}", "rm a{}b + -exec x {}"]);
-        assert_eq!(fd_commands(&words("-e tmp -x rm -f")).iter().map(|c| shown(c)).collect::<Vec<_>>(), ["rm -f {}"]);
+        assert_eq!(
+            fd_commands(&words("-e tmp -x rm -f")).iter().map(|c| shown(&c.words)).collect::<Vec<_>>(),
+            ["rm -f {}"]
+        );
     }
 }

@@ -203,6 +203,7 @@ impl Walker<'_> {
             call.object(trouble.clone());
             call.refuse_rules(trouble);
         }
+        let first = start;
         if wrapping.assignments {
             while let Some(word) = arguments.get(start).filter(|word| sets_variable(word) || word.text() == Some("-")) {
                 if word.causes().any(|cause| cause == Cause::Split) {
@@ -213,6 +214,12 @@ impl Walker<'_> {
             }
         }
         start += wrapping.skip;
+        if let Some(word) = arguments.iter().take(start).skip(first).find(|word| word.may_be_many()) {
+            let reason = format!("`{}` before the command of `{name}` may be several words", word.shown());
+            self.admit(What::Command, reason.clone());
+            call.object(reason.clone());
+            call.refuse_rules(reason);
+        }
         let Some(rest) = arguments.get(start..).filter(|rest| !rest.is_empty()) else {
             call.object(format!("`{name}` is not on the read-only list"));
             return false;

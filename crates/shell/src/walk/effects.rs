@@ -120,15 +120,16 @@ impl Walker<'_> {
         // Bash opens a connection for these names, so a name that is not known may do the same.
         if target.text().is_some_and(opens_network) {
             redirected.objection.get_or_insert(format!("`< {shown}` uses the network"));
-        } else if target.text().is_none() && may_open_network(target.prefix()) {
-            let of_loop = self.paths_in_loops.iter().find(|name| is_value_of(target, name));
-            match of_loop {
-                Some(name) => self.overall.trusted.push(name.clone()),
-                None => {
-                    redirected.objection.get_or_insert(format!("the file `{shown}` is only known when it runs"));
-                }
-            }
+        } else if target.text().is_none() && may_open_network(target.prefix()) && !self.names_file(target) {
+            redirected.objection.get_or_insert(format!("the file `{shown}` is only known when it runs"));
         }
+    }
+
+    /// Whether a word is the name of a file for certain: the variable of a loop over such names.
+    pub(super) fn names_file(&mut self, word: &Word) -> bool {
+        let of_loop = self.paths_in_loops.iter().find(|name| is_value_of(word, name));
+        self.overall.trusted.extend(of_loop.cloned());
+        of_loop.is_some()
     }
 
     /// Takes back what was taken for granted of redirections, now that the whole text is known.
@@ -225,7 +226,7 @@ pub fn only_names_files(words: &[syntax::Word]) -> bool {
     let names_files = |word: &syntax::Word| {
         let word = resolve(word);
         match word.text() {
-            Some(text) => !opens_network(text),
+            Some(text) => !opens_network(text) && !text.starts_with("/inet"),
             // What a pattern finds is there, and what begins with one is beneath the working folder.
             None => {
                 let prefix = word.prefix();

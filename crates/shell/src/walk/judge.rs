@@ -1,13 +1,14 @@
 //! Whether a command with a known name only reads, by its row in the table, and which files it touches.
 
-use crate::analysis::{Access, What, Word};
+use crate::analysis::{Access, Cause, What, Word};
 use crate::paths::Folders;
+use crate::programs::find::Executed;
 use crate::programs::options::{self, Reading};
 use crate::programs::table::{Check, Files, Program, Runs, table};
 use crate::programs::{awk, builtins, find, git, sed};
 
 use super::call::{Call, basename};
-use super::{Ends, Walker};
+use super::{Ends, Scene, Walker};
 
 impl Walker<'_> {
     /// Judges a command whose wrappers have been taken off.
@@ -153,7 +154,12 @@ impl Walker<'_> {
                 builtins::read_objection(&reading.operands)
             }
             Some(Check::Sed) => language(reading, &["e", "expression"], "\n", "sed", sed::objection),
-            Some(Check::Awk) => language(reading, &[], "\n", "awk", awk::objection),
+            Some(Check::Awk) => {
+                let files = reading.operands.get(1..).unwrap_or_default();
+                let network = files.iter().find(|word| may_be_network(word) && !self.names_file(word));
+                let network = network.map(|word| format!("`{}` may be a connection for `awk`", word.shown()));
+                language(reading, &[], "\n", "awk", awk::objection).or(network)
+            }
         };
         if let Some(objection) = objection {
             call.object(objection);
@@ -252,14 +258,28 @@ impl Walker<'_> {
             scene.searched = Some(targets);
             search.commands
         };
-        for words in commands {
+        for Executed { words, elsewhere } in commands {
             if words.is_empty() {
                 self.admit(What::Command, format!("`{name}` runs a command that is not given"));
                 call.object(format!("`{name}` runs a command that is not given"));
                 continue;
             }
+            let folders = if elsewhere { Folders::unknown() } else { scene.folders.clone() };
+            let scene = Scene { folders, ..scene.clone() };
             self.call(Call::inner(words, &scene, "it is run with words that are found at run time"));
         }
+    }
+}
+
+/// Whether a file may be one of those by which GNU `awk` opens a connection.
+fn may_be_network(word: &Word) -> bool {
+    const NETWORK: &str = "/inet";
+    let prefix = word.prefix();
+    match word.text() {
+        Some(text) => text.starts_with(NETWORK),
+        // A pattern finds what is there.
+        None if prefix.is_empty() => !word.causes().all(|cause| cause == Cause::Glob),
+        None => prefix.starts_with(NETWORK) || NETWORK.starts_with(prefix),
     }
 }
 

@@ -99,11 +99,18 @@ impl Walker<'_> {
                 self.access(Access::Read, value, &scene, false);
             }
         }
-        let place = reading.options.iter().find_map(|given| match given.name.as_str() {
-            "I" => Some(given.value.as_ref().map(Word::shown).unwrap_or_default()),
-            "i" | "replace" => Some("{}".to_owned()),
-            _ => None,
-        });
+        let replacing = |name: &str| matches!(name, "I" | "i" | "replace");
+        let limiting = |name: &str| matches!(name, "n" | "L" | "l" | "max-args" | "max-lines");
+        let count = |of: &dyn Fn(&str) -> bool| reading.options.iter().filter(|given| of(&given.name)).count();
+        // Which of several counts differs between versions.
+        if count(&replacing) > 1 || (count(&replacing) > 0 && count(&limiting) > 0) {
+            call.object(format!("options of `{name}` contradict one another"));
+        }
+        let replacement = reading.options.iter().rfind(|given| replacing(&given.name));
+        let place = replacement.map(|given| given.value.as_ref().map_or_else(|| "{}".to_owned(), Word::shown));
+        if let Some(word) = replacement.and_then(|given| given.value.as_ref()).filter(|word| word.text().is_none()) {
+            call.object(format!("what `{name}` replaces, `{}`, is only known when it runs", word.shown()));
+        }
         let words = match reading.first_operand {
             Some(start) => arguments.get(start..).unwrap_or_default().to_vec(),
             None => vec![Word::known("echo")],

@@ -9,22 +9,17 @@ use kernel::{Effect, Judgement, Origin, Place, Rule, Rules};
 use shell::matching::{Pattern, all_covered, covers, denies, may_match, suggestions};
 use shell::{Access, Analysis, FileAccess, Target, Verdict, analyse};
 
-use super::untrusted;
 use crate::rules::{FileRules, List, Reading, Region, list_for, name_of, rule_for};
 
 /// Whether a command line certainly only reads, wherever it runs.
 pub fn only_reads(command: &str) -> bool {
     let nowhere = shell::Place { cwd: "/".into(), home: None, clean: false };
-    reads(command, &analyse(command, &nowhere))
+    analyse(command, &nowhere).verdict == Verdict::ReadOnly
 }
 
 /// Whether a command line certainly only reads in this place.
 pub fn only_reads_in(command: &str, place: &Place, git: &Probe) -> bool {
-    reads(command, &analysis(command, place, git))
-}
-
-fn reads(command: &str, analysis: &Analysis) -> bool {
-    analysis.verdict == Verdict::ReadOnly && untrusted::reason(command, analysis).is_none()
+    analysis(command, place, git).verdict == Verdict::ReadOnly
 }
 
 fn seen(command: &str, place: &Place, clean: bool) -> Analysis {
@@ -51,22 +46,10 @@ pub fn judge(command: &str, rules: &Rules, place: &Place, git: &Probe) -> Judgem
     let analysis = seen(command, place, objection.is_none());
     let found = Found::new(&analysis, place);
     let allowing = patterns(&rules.allow).map(|(_, pattern)| pattern).collect::<Vec<_>>();
-    let untrusted = untrusted::reason(command, &analysis);
-    let covered = match &untrusted {
-        None => all_covered(&allowing, &analysis),
-        // Then only rules cover, each part of it.
-        Some(_) => {
-            let mut parts = analysis.commands.iter().filter(|command| !command.guess);
-            analysis.opaque.is_none() && parts.all(|part| allowing.iter().any(|pattern| covers(pattern, part)))
-        }
-    };
     let (effect, reason) = match &analysis.verdict {
-        Verdict::ReadOnly => match untrusted {
-            None => (Effect::ReadOnly, "it only reads".to_owned()),
-            Some(reason) => (Effect::Other, reason),
-        },
+        Verdict::ReadOnly => (Effect::ReadOnly, "it only reads".to_owned()),
         Verdict::NotReadOnly { reason } => {
-            let shown = uncovered(&analysis, &allowing).or(untrusted).unwrap_or_else(|| reason.clone());
+            let shown = uncovered(&analysis, &allowing).unwrap_or_else(|| reason.clone());
             // Where a clean configuration would make another verdict, this one says what is wrong with it.
             let why = objection.filter(|_| seen(command, place, true).verdict != analysis.verdict);
             let shown = why.map_or(shown.clone(), |why| shown.replacen(reason, &format!("{reason} ({why})"), 1));
@@ -86,7 +69,7 @@ pub fn judge(command: &str, rules: &Rules, place: &Place, git: &Probe) -> Judgem
         uncertain: found.may_hit(&of_users).map(|(_, reason)| reason),
         ask: ask.or_else(|| found.may_hit(&rules.ask).and_then(|(rule, _)| rule.cloned())),
         guarded: guarded.first().map(|(path, _)| path.display().to_string()),
-        covered,
+        covered: all_covered(&allowing, &analysis),
         effect,
         reason,
         suggestions: crate::rules::grammar::offered(suggestions),

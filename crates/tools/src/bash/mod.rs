@@ -3,7 +3,6 @@
 
 mod explain;
 mod judge;
-mod untrusted;
 
 use std::ffi::OsString;
 use std::num::NonZeroU64;
