@@ -7,6 +7,7 @@
 pub mod budget;
 pub mod connect;
 pub mod context;
+mod defaults;
 pub mod environment;
 pub mod git;
 pub mod memory;
@@ -15,6 +16,8 @@ pub mod repeats;
 pub mod session;
 pub mod settings;
 pub mod toolset;
+pub mod trust;
+pub mod workspace;
 
 pub use connect::{Presence, Surveyed, survey};
 pub use environment::Environment;
@@ -23,3 +26,4 @@ pub use models::wire::Dialect;
 pub use session::{Session, SessionConfig, SessionError};
 pub use settings::Settings;
 pub use toolset::Toolset;
+pub use workspace::{Choices, Workspace};
