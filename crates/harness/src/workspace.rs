@@ -25,6 +25,8 @@ pub struct Workspace {
     pub settings: Effective,
     /// Whether the folder is trusted.
     pub trusted: bool,
+    /// Where the user's own settings of the project are: the repository's root, else the folder itself.
+    pub root: PathBuf,
     /// The folder that would be trusted: the repository's root where trust in it would do, else the
     /// folder itself.
     pub to_trust: PathBuf,
@@ -49,7 +51,7 @@ impl Workspace {
         let wants_trust = !trusted && (layers.want_trust() || repository.is_some());
         let settings = layers.settle(|folder| trust.covers(folder))?;
         let notices = trust.notices.iter().chain(&settings.notices).cloned().collect();
-        Ok(Self { settings, trusted, to_trust, wants_trust, notices })
+        Ok(Self { settings, trusted, root, to_trust, wants_trust, notices })
     }
 }
 

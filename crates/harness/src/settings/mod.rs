@@ -2,6 +2,7 @@
 //! the settings lead to.
 
 mod content;
+mod edit;
 mod error;
 mod file;
 mod known;
@@ -14,6 +15,7 @@ mod source;
 mod tests;
 
 pub use content::{Disable, Permissions, Provider, Settings};
+pub use edit::{List, Saved, Scope, add_rule, remove_rule};
 pub use error::SettingsError;
 pub use layers::{Effective, Layers};
 pub use narrow::{Ignored, Why};

@@ -99,6 +99,17 @@ pub(super) fn user_file(environment: &Environment) -> Option<PathBuf> {
     Some(environment.settings_folder()?.join(FILE))
 }
 
+/// The user's file in the project.
+pub(super) fn local_file(root: &Path) -> PathBuf {
+    root.join(".rsagent").join(LOCAL)
+}
+
+/// The places of a layer's files, the less important first.
+pub(super) fn files_of(at: &Where<'_>, origin: Origin) -> Vec<PathBuf> {
+    let own = candidates(at).into_iter().filter(|candidate| candidate.origin == origin);
+    own.map(|candidate| candidate.path).collect()
+}
+
 /// Reads every file that is there, lowest layer first.
 pub(super) fn read_all(at: &Where<'_>) -> Result<Vec<Source>, SettingsError> {
     let mut sources: Vec<Source> = Vec::new();
