@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use harness::settings::Sources;
 use harness::{Effort, Toolset};
 use kernel::Mode;
 
@@ -26,8 +27,8 @@ pub struct Args {
     pub output_format: OutputFormat,
 
     /// Permission mode: default, acceptEdits, plan, bypassPermissions or dontAsk.
-    #[arg(long, visible_alias = "permission-mode", default_value = "default", value_parser = mode)]
-    pub mode: Mode,
+    #[arg(long, visible_alias = "permission-mode", value_parser = mode)]
+    pub mode: Option<Mode>,
 
     /// Run everything that no deny or ask rule stops; the same as --mode bypassPermissions.
     #[arg(long, conflicts_with = "mode")]
@@ -90,6 +91,18 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER")]
     pub add_dir: Vec<PathBuf>,
 
+    /// Settings over those of files: a file, or an object such as `{"model": "…"}`.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub settings: Option<String>,
+
+    /// Which settings files are read: user, project and local, apart by commas. Managed ones always are.
+    #[arg(long, value_name = "LAYERS", default_value = "user,project,local")]
+    pub setting_sources: Sources,
+
+    /// Trust the working folder for this run: its settings do more than deny and ask.
+    #[arg(long)]
+    pub trust: bool,
+
     /// Print the system prompt, with the cache boundary marked, and exit.
     #[arg(long)]
     pub show_system: bool,
@@ -124,8 +137,8 @@ pub struct PermissionTest {
     pub command: Option<String>,
 
     /// Permission mode: default, acceptEdits, plan, bypassPermissions or dontAsk.
-    #[arg(long, default_value = "default", value_parser = mode)]
-    pub mode: Mode,
+    #[arg(long, value_parser = mode)]
+    pub mode: Option<Mode>,
 
     /// A file of cases, one JSON object a line, each with the rules and the decision that it wants.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "mode"])]
@@ -170,9 +183,9 @@ impl Args {
         self.interactive || !(self.print || self.show_system) && stdin_is_terminal
     }
 
-    /// The permission mode of the session.
-    pub fn mode(&self) -> Mode {
-        if self.dangerously_skip_permissions { Mode::BypassPermissions } else { self.mode }
+    /// The permission mode that was asked for.
+    pub fn mode(&self) -> Option<Mode> {
+        if self.dangerously_skip_permissions { Some(Mode::BypassPermissions) } else { self.mode }
     }
 }
 

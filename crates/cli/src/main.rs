@@ -20,7 +20,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Parser;
 use harness::settings::FlagRules;
-use harness::{Environment, Session, SessionConfig, SessionError};
+use harness::{Choices, Environment, Session, SessionConfig, SessionError};
 
 use crate::args::{Args, Command, OutputFormat, Permissions};
 use crate::exit::Exit;
@@ -99,6 +99,7 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
         record: args.record.clone(),
         replay: args.replay.clone(),
         mode: args.mode(),
+        choices: Choices { settings: args.settings.clone(), sources: args.setting_sources, trust: args.trust },
         rules: FlagRules { allow: args.allowed_tools.clone(), deny: args.disallowed_tools.clone() },
         tools: args.tools.clone(),
         max_turns: args.max_turns,

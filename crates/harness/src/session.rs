@@ -21,9 +21,10 @@ use crate::context::{Context, Policy, without_thinking};
 use crate::environment::Environment;
 use crate::explain::{Explained, explain};
 use crate::repeats::Repeats;
-use crate::settings::{FlagRules, Settings, SettingsError};
+use crate::settings::{Effective, FlagRules, SettingsError};
 use crate::toolset::Toolset;
-use crate::{git, memory, prompt};
+use crate::workspace::{Choices, Workspace};
+use crate::{defaults, git, memory, prompt};
 
 /// Further attempts of a prompt: about a minute of an overloaded server.
 const RETRIES: u32 = 6;
@@ -55,8 +56,10 @@ pub struct SessionConfig {
     pub record: Option<PathBuf>,
     /// `--replay`: such a file, which answers in the model's place.
     pub replay: Option<PathBuf>,
-    /// The permission mode.
-    pub mode: Mode,
+    /// `--mode`: the permission mode; the settings' where it is not given.
+    pub mode: Option<Mode>,
+    /// Which settings there are, and whether the folder is trusted.
+    pub choices: Choices,
     /// Rules of the command line.
     pub rules: FlagRules,
     /// `--tools`.
@@ -89,6 +92,14 @@ pub enum SessionError {
         path: PathBuf,
         /// What the system says.
         fault: std::io::Error,
+    },
+    /// A mode that settings have switched off.
+    #[error("mode {mode} is switched off by {}. Choose another mode", path.display())]
+    Mode {
+        /// The mode.
+        mode: Mode,
+        /// The settings file.
+        path: PathBuf,
     },
     /// A budget for a model whose price is not known.
     #[error(
@@ -124,6 +135,7 @@ impl SessionError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Settings(SettingsError::Rule { place, .. }) => place.starts_with("--"),
+            Self::Settings(SettingsError::Flag(_)) | Self::Mode { .. } => true,
             Self::Settings(_) | Self::Variable { .. } | Self::History(_) => false,
             Self::Price { .. } | Self::Tool { .. } => true,
             Self::Registry(fault) => {
@@ -137,7 +149,7 @@ impl SessionError {
 /// One conversation and what works on it. One prompt runs at a time.
 pub struct Session {
     config: SessionConfig,
-    settings: Settings,
+    settings: Effective,
     connection: Connection,
     params: QueryParams,
     questions: Option<Arc<Questions>>,
@@ -150,36 +162,43 @@ pub struct Session {
 impl Session {
     /// Opens a session. Reads settings and memory; starts nothing and connects to nothing.
     pub fn open(mut config: SessionConfig) -> Result<Self, SessionError> {
-        let environment = config.environment.clone();
-        let settings = Settings::of(&environment)?;
         config.cwd = resolve(&config.cwd)?;
-        config.add_dirs =
-            config.add_dirs.iter().map(|path| resolve(&config.cwd.join(path))).collect::<Result<_, _>>()?;
-        let rules = settings.rules(&config.rules, &tools::builtin_deny())?;
+        let Workspace { settings, trusted, notices: mut warnings, .. } =
+            Workspace::look(&config.environment, &config.cwd, &config.choices)?;
+        let commands = config.environment.with(&settings.settings.env);
+        config.environment = config.environment.with(&settings.own_variables());
+        let environment = config.environment.clone();
+        let given = config.add_dirs.iter().map(|path| resolve(&config.cwd.join(path)));
+        config.add_dirs = given.collect::<Result<_, _>>()?;
+        warnings.extend(defaults::apply(&mut config, &settings)?);
+        let (rules, told) = settings.rules(&config.rules, &tools::builtin_deny())?;
+        warnings.extend(told);
+        let mode = config.mode.unwrap_or_default();
         let connection = connect(&config, &settings, config.provider.as_deref(), config.model.as_deref())?;
         let meter = Meter::default();
         let features = Features::new(&config, &connection, &meter)?;
         let extensions = features.list();
         // No command sees a key of ours, whatever its variable is called.
-        let keys: Vec<String> = settings.providers.values().filter_map(|other| other.api_key_env.clone()).collect();
+        let providers = settings.settings.providers.values();
+        let keys: Vec<String> = providers.filter_map(|other| other.api_key_env.clone()).collect();
         let all = ToolPool::new(
-            tools::builtin(environment.variables(), &keys)
+            tools::builtin(commands.variables(), &keys)
                 .into_iter()
                 .chain(extensions.iter().flat_map(|feature| feature.tools())),
         );
-        let mut warnings = unknown(&settings, &rules, &all.names());
+        warnings.extend(unknown(&rules, &all.names()));
         warnings.extend(connection.unmet.iter().cloned());
         if let Some(name) = config.tools.unknown(&all.names()) {
             return Err(SessionError::Tool { name: name.to_owned(), known: all.names().join(", ") });
         }
         let pool = all.filtered(|name| config.tools.has(name) && !rules.removes(name));
         let questions = config.can_ask.then(Arc::<Questions>::default);
-        let gate = Gate::new(config.mode, rules, questions.clone());
+        let gate = Gate::new(mode, rules, questions.clone());
         let place = Place {
             cwd: config.cwd.clone(),
             roots: [config.cwd.clone()].into_iter().chain(config.add_dirs.clone()).collect(),
             home: environment.home(),
-            trusted: false,
+            trusted,
         };
         let (prefix, notices) = assemble(&config, &pool);
         warnings.extend(notices);
@@ -196,7 +215,7 @@ impl Session {
                 session_id: uuid::Uuid::new_v4().to_string(),
                 model: connection.model_id.clone(),
                 provider: connection.provider.clone(),
-                mode: config.mode,
+                mode,
                 tools: pool.names(),
                 cwd: config.cwd.clone(),
                 sandbox: "off".into(),
@@ -262,10 +281,22 @@ impl Session {
         self.params.gate.mode()
     }
 
-    /// Changes the permission mode.
-    pub fn set_mode(&mut self, mode: Mode) {
+    /// Changes the permission mode, unless settings have switched it off.
+    pub fn set_mode(&mut self, mode: Mode) -> Result<(), SessionError> {
+        defaults::may_use(mode, &self.settings)?;
         self.params.gate.set_mode(mode);
         self.params.init.mode = mode;
+        Ok(())
+    }
+
+    /// Whether the folder is trusted: if not, its settings only narrow.
+    pub fn trusted(&self) -> bool {
+        self.params.place.trusted
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Effective {
+        &self.settings
     }
 
     /// Why a command line may run or not, as things are now. Runs nothing.
@@ -281,7 +312,7 @@ impl Session {
     /// Changes the model: `MODEL` at the same provider, `PROVIDER/MODEL`, or `PROVIDER` for its own model.
     /// Gives what a person should know of it. Thinking that the new model cannot take stays out from now on.
     pub fn set_model(&mut self, name: &str) -> Result<Vec<String>, SessionError> {
-        let (provider, model) = split(&self.settings, name, &self.connection.provider)?;
+        let (provider, model) = split(&self.settings.settings, name, &self.connection.provider)?;
         let connection = connect(&self.config, &self.settings, Some(&provider), model.as_deref())?;
         self.features.adapt(&self.config, &connection)?;
         let mut told = connection.unmet.clone();
@@ -364,11 +395,9 @@ impl Features {
     }
 }
 
-/// What is set and has no effect: a misspelt deny rule would protect from nothing in silence.
-fn unknown(settings: &Settings, rules: &Rules, known: &[String]) -> Vec<String> {
-    let keys = settings.unknown_keys();
-    let mut warnings: Vec<String> =
-        keys.iter().map(|key| format!("settings.json: `{key}` means nothing to this version")).collect();
+/// Rules that have no effect: a misspelt deny rule would protect from nothing in silence.
+fn unknown(rules: &Rules, known: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
     for rule in rules.allow.iter().chain(&rules.ask).chain(&rules.deny) {
         let named = known.contains(&rule.tool) || rule.tool == "Edit" || rule.tool.contains('*');
         if !named {
@@ -426,7 +455,7 @@ fn assemble(config: &SessionConfig, tools: &ToolPool) -> (Prefix, Vec<String>) {
     (Prefix::new(system, tools.specs()), notices)
 }
 
-fn resolve(path: &std::path::Path) -> Result<PathBuf, SessionError> {
+pub(crate) fn resolve(path: &std::path::Path) -> Result<PathBuf, SessionError> {
     let folder = path.canonicalize().and_then(|path| match path.is_dir() {
         true => Ok(path),
         false => Err(std::io::Error::from(std::io::ErrorKind::NotADirectory)),

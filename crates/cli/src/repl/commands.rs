@@ -32,10 +32,10 @@ pub fn run(line: &str, session: &mut Session, view: &mut View) -> anyhow::Result
         ("/compact", _) => return Ok(Next::Watch(session.compact())),
         ("/mode", "") => show_mode(session, view)?,
         ("/mode", name) => match mode(name) {
-            Ok(mode) => {
-                session.set_mode(mode);
-                show_mode(session, view)?;
-            }
+            Ok(mode) => match session.set_mode(mode) {
+                Ok(()) => show_mode(session, view)?,
+                Err(fault) => view.fault(&fault.to_string())?,
+            },
             Err(fault) => view.fault(&fault)?,
         },
         ("/model", "") => show_model(session, view)?,

@@ -6,6 +6,7 @@ mod choices;
 mod costs;
 mod faults;
 mod headless;
+mod layers;
 mod mock;
 mod outline;
 mod permissions;
