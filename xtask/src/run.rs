@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::bubblewrap;
+
 /// Runs every test. `cargo nextest` where it is installed, else `cargo test`: the same tests.
 pub fn test(root: &Path) -> Result<(), String> {
+    bubblewrap::require()?;
     let nextest = Command::new("cargo")
         .args(["nextest", "--version"])
         .stdout(Stdio::null())

@@ -6,6 +6,7 @@ mod exit;
 mod headless;
 mod providers;
 mod repl;
+mod sandbox;
 mod sanitize;
 mod signals;
 mod terminal;
@@ -43,6 +44,11 @@ impl std::fmt::Display for NoPrompt {
 impl std::error::Error for NoPrompt {}
 
 fn main() -> ExitCode {
+    // Inside a sandbox this program is its own helper; nothing else of it has a place there.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == harness::sandbox::HELPER) {
+        return harness::sandbox::help(arguments).into();
+    }
     let args = Args::parse();
     let stdin_is_terminal = io::stdin().is_terminal();
     let interactive = args.talks(stdin_is_terminal);
@@ -69,8 +75,10 @@ fn is_broken_pipe(fault: &anyhow::Error) -> bool {
 
 fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result<Exit> {
     let environment = Environment::of_process();
-    if args.command == Some(Command::Providers) {
-        return providers::run(&environment);
+    match &args.command {
+        Some(Command::Providers) => return providers::run(&environment),
+        Some(Command::Sandbox(args)) => return sandbox::run(args, &environment),
+        None => {}
     }
     let mut session = Session::open(SessionConfig {
         environment: environment.clone(),
@@ -86,6 +94,8 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
         mode: args.mode(),
         rules: FlagRules { allow: args.allowed_tools.clone(), deny: args.disallowed_tools.clone() },
         tools: args.tools.clone(),
+        sandbox: args.sandbox,
+        helper: std::env::current_exe().ok(),
         max_turns: args.max_turns,
         max_budget: args.max_budget_usd,
         append_system: args.append_system_prompt.clone(),

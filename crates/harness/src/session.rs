@@ -14,12 +14,14 @@ use models::table::cost;
 use models::{Connection, Effort, RegistryError};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
+use tools::sandbox::{Jail, Profile, Unavailable};
 
 use crate::budget::{Budget, Estimate};
 use crate::connect::{connect, split};
 use crate::context::{Context, Policy, without_thinking};
 use crate::environment::Environment;
 use crate::repeats::Repeats;
+use crate::sandbox::{Request, confine};
 use crate::settings::{FlagRules, Settings, SettingsError};
 use crate::toolset::Toolset;
 use crate::{git, memory, prompt};
@@ -60,6 +62,10 @@ pub struct SessionConfig {
     pub rules: FlagRules,
     /// `--tools`.
     pub tools: Toolset,
+    /// `--sandbox`, which goes before the settings.
+    pub sandbox: Option<Profile>,
+    /// This program, which is the helper in its sandbox.
+    pub helper: Option<PathBuf>,
     /// Bound of model calls per prompt.
     pub max_turns: Option<u32>,
     /// `--max-budget-usd`: what the session may cost, in US dollars.
@@ -108,6 +114,9 @@ pub enum SessionError {
     /// The history cannot be changed now.
     #[error("the model stays as it is: {0}")]
     History(#[from] kernel::Fault),
+    /// The sandbox that was asked for is not to be had, and nothing runs without it.
+    #[error(transparent)]
+    Sandbox(#[from] Unavailable),
     /// A variable with a value that means nothing.
     #[error("{name}={value} is not a number. Set a whole number or unset it")]
     Variable {
@@ -123,7 +132,7 @@ impl SessionError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Settings(SettingsError::Rule { place, .. }) => place.starts_with("--"),
-            Self::Settings(_) | Self::Variable { .. } | Self::History(_) => false,
+            Self::Settings(_) | Self::Variable { .. } | Self::History(_) | Self::Sandbox(_) => false,
             Self::Price { .. } | Self::Tool { .. } => true,
             Self::Registry(fault) => {
                 matches!(fault, RegistryError::UnknownProvider { .. } | RegistryError::NoModel { .. })
@@ -140,6 +149,7 @@ pub struct Session {
     connection: Connection,
     params: QueryParams,
     questions: Option<Arc<Questions>>,
+    jail: Jail,
     features: Features,
     /// Further attempts of each prompt.
     retries: u32,
@@ -156,11 +166,14 @@ impl Session {
             config.add_dirs.iter().map(|path| resolve(&config.cwd.join(path))).collect::<Result<_, _>>()?;
         let rules = settings.rules(&config.rules, &tools::builtin_deny())?;
         let connection = connect(&config, &settings, config.provider.as_deref(), config.model.as_deref())?;
+        let jail = Jail::default();
+        let profile = config.sandbox.map_or_else(|| settings.sandbox.profile(), Ok)?;
+        jail.set(confine(&request(&config, profile), &settings.sandbox)?);
         let meter = Meter::default();
         let features = Features::new(&config, &connection, &meter)?;
         let extensions = features.list();
         let all = ToolPool::new(
-            tools::builtin(environment.variables())
+            tools::builtin(environment.variables(), &jail)
                 .into_iter()
                 .chain(extensions.iter().flat_map(|feature| feature.tools())),
         );
@@ -195,7 +208,7 @@ impl Session {
                 mode: config.mode,
                 tools: pool.names(),
                 cwd: config.cwd.clone(),
-                sandbox: "off".into(),
+                sandbox: jail.level(),
             },
             announce: true,
             prompt: Vec::new(),
@@ -207,7 +220,7 @@ impl Session {
             place: Arc::new(place),
         };
         let retries = number(&environment, &[RETRIES_VARIABLE])?.unwrap_or(RETRIES);
-        Ok(Self { config, settings, connection, params, questions, features, retries, notices: warnings })
+        Ok(Self { config, settings, connection, params, questions, jail, features, retries, notices: warnings })
     }
 
     /// Answers a prompt. The first stream of a session begins with `init`.
@@ -288,6 +301,18 @@ impl Session {
         Ok(told)
     }
 
+    /// The sandbox in use: profile and layer, or `off`.
+    pub fn sandbox(&self) -> String {
+        self.jail.level()
+    }
+
+    /// Changes the sandbox, for commands that begin from now on. On an error it stays as it is.
+    pub fn set_sandbox(&mut self, profile: Profile) -> Result<(), SessionError> {
+        self.jail.set(confine(&request(&self.config, profile), &self.settings.sandbox)?);
+        self.params.init.sandbox = self.jail.level();
+        Ok(())
+    }
+
     /// Tokens of the session so far, subagents included.
     pub fn usage(&self) -> Usage {
         self.params.meter.total()
@@ -311,6 +336,17 @@ impl Session {
     /// What did not go as it should while the session was opened.
     pub fn notices(&self) -> &[String] {
         &self.notices
+    }
+}
+
+fn request(config: &SessionConfig, profile: Profile) -> Request<'_> {
+    Request {
+        profile,
+        layer: None,
+        environment: &config.environment,
+        cwd: &config.cwd,
+        roots: [config.cwd.clone()].into_iter().chain(config.add_dirs.clone()).collect(),
+        helper: config.helper.as_deref(),
     }
 }
 

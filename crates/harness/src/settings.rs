@@ -28,6 +28,8 @@ pub struct Settings {
     pub always_thinking_enabled: Option<bool>,
     /// Permission rules.
     pub permissions: Permissions,
+    /// What commands may touch.
+    pub sandbox: tools::sandbox::settings::SandboxSettings,
     /// What else stands there.
     #[serde(flatten)]
     unknown: BTreeMap<String, Value>,
@@ -153,7 +155,7 @@ impl Settings {
             .providers
             .iter()
             .flat_map(|(name, provider)| provider.unknown.keys().map(move |key| format!("providers.{name}.{key}")));
-        own.chain(permissions).chain(providers).collect()
+        own.chain(permissions).chain(providers).chain(self.sandbox.unknown_keys()).collect()
     }
 
     /// The rules in force: the user's, those of flags, and the built-in deny list.

@@ -1,9 +1,11 @@
 //! How anything is started or opened on this machine.
 //!
-//! Owns child processes, bounded reading, atomic writing and the meaning of a path. Must not know
+//! Owns child processes and their sandbox, bounded reading, atomic writing and the meaning of a path. Must not know
 //! models, sessions, tools or terminals. There is no global state: working folder, home folder and
 //! environment arrive through arguments.
 
 pub mod files;
 pub mod paths;
 pub mod process;
+#[cfg(unix)]
+pub mod sandbox;

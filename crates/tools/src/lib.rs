@@ -11,6 +11,7 @@ mod bash;
 mod media;
 mod read;
 pub mod rules;
+pub mod sandbox;
 mod typed;
 mod write;
 
@@ -23,12 +24,12 @@ use serde::Deserialize;
 pub use typed::{FilePath, Typed, TypedTool};
 
 /// The built-in tools, in the order in which the model is told of them. `env` is the environment
-/// that commands get, less what looks like a secret.
-pub fn builtin(env: Vec<(OsString, OsString)>) -> Vec<Arc<dyn Tool>> {
+/// that commands get, less what looks like a secret; `jail` is where they run.
+pub fn builtin(env: Vec<(OsString, OsString)>, jail: &sandbox::Jail) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(Typed(read::Read)),
         Arc::new(Typed(write::Write)),
-        Arc::new(Typed(bash::Bash::new(env))),
+        Arc::new(Typed(bash::Bash::new(env, jail.clone()))),
         Arc::new(Typed(agent::Agent)),
     ]
 }

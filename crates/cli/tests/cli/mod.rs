@@ -9,6 +9,8 @@ mod headless;
 mod mock;
 mod outline;
 mod repl;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod screen;
 mod support;
 mod wire;

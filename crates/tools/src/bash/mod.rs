@@ -1,6 +1,8 @@
 //! Owns the `Bash` tool: one command line, run to its end. Must not know how a process is started
 //! nor what a command line means.
 
+mod confined;
+mod git;
 mod judge;
 mod untrusted;
 
@@ -11,12 +13,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use host::process::{Command, End, Finished, OUTPUT_LIMIT, run, signal_name, without_secrets};
+use host::sandbox::Grant;
 use kernel::{Judgement, Place, ResultContent, Rules, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::sandbox::{Confinement, Jail};
 use crate::typed::TypedTool;
+use confined::{Blocked, Way};
 
 /// In milliseconds.
 const DEFAULT_TIMEOUT: u64 = 120_000;
@@ -28,12 +33,13 @@ const SHELLS: [&str; 2] = ["/bin/bash", "/bin/sh"];
 /// Runs command lines in an environment that is fixed and holds no secrets.
 pub struct Bash {
     env: Vec<(OsString, OsString)>,
+    jail: Jail,
 }
 
 impl Bash {
-    /// A tool whose commands get `env`, less what looks like a secret.
-    pub fn new(env: Vec<(OsString, OsString)>) -> Self {
-        Self { env: without_secrets(env) }
+    /// A tool whose commands get `env`, less what looks like a secret, and run in `jail`.
+    pub fn new(env: Vec<(OsString, OsString)>, jail: Jail) -> Self {
+        Self { env: without_secrets(env), jail }
     }
 }
 
@@ -48,6 +54,18 @@ pub struct Input {
     /// What it does, in a few words, for the person who is asked.
     #[expect(dead_code, reason = "whoever shows the call reads it there")]
     description: Option<String>,
+    /// Runs it outside the sandbox, and asks the person. Only after the sandbox kept it from what it must do.
+    #[serde(rename = "dangerouslyDisableSandbox")]
+    leave: Option<bool>,
+}
+
+impl Input {
+    /// Where it runs, if there is a sandbox.
+    fn way(&self, confinement: &Confinement, place: &Place) -> Way {
+        let here = shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean: false };
+        let analysis = shell::analyse(&self.command, &here);
+        confined::way(confinement, &analysis, self.leave.unwrap_or(false))
+    }
 }
 
 #[async_trait]
@@ -66,11 +84,22 @@ impl TypedTool for Bash {
     }
 
     fn judge(&self, input: &Input, rules: &Rules, place: &Place) -> Judgement {
-        judge::judge(&input.command, rules, place)
+        let judgement = judge::judge(&input.command, rules, place);
+        match self.jail.now() {
+            Some(confinement) => confined::adjust(judgement, input.way(&confinement, place), &confinement),
+            None => judgement,
+        }
     }
 
     async fn call(&self, input: Input, context: &ToolContext) -> ToolOutput {
         let timeout = input.timeout.map_or(DEFAULT_TIMEOUT, NonZeroU64::get).min(MAX_TIMEOUT);
+        let confinement = self.jail.now();
+        let way = confinement.as_ref().map(|confinement| input.way(confinement, &context.place));
+        let (sandbox, grant) = match (&confinement, way) {
+            (_, Some(Way::Refused)) => return ToolOutput::error(confined::REFUSED),
+            (Some(confinement), Some(Way::Inside(grant))) => (Some(confinement), grant),
+            (_, Some(Way::Outside | Way::Excluded)) | (None, _) | (_, None) => (None, Grant::Nothing),
+        };
         let shell = SHELLS.into_iter().find(|shell| Path::new(shell).exists());
         let command = Command {
             program: shell.unwrap_or("/bin/sh").into(),
@@ -79,15 +108,18 @@ impl TypedTool for Bash {
             env: self.env.clone(),
             timeout: Some(Duration::from_millis(timeout)),
             output_limit: OUTPUT_LIMIT,
+            sandbox: sandbox.map(|confinement| confinement.sandbox.clone()),
+            grant,
         };
         match run(command, &context.cancel, |text| context.progress(text)).await {
-            Ok(finished) => show(&finished, timeout),
+            Ok(finished) => show(&finished, timeout, sandbox.map(AsRef::as_ref)),
             Err(fault) => ToolOutput::error(fault),
         }
     }
 }
 
-fn show(finished: &Finished, timeout: u64) -> ToolOutput {
+fn show(finished: &Finished, timeout: u64, confinement: Option<&Confinement>) -> ToolOutput {
+    let blocked = confinement.and_then(|confinement| Some((confinement, Blocked::seen_in(finished)?)));
     let signal = match finished.end {
         End::Signal(number) => Some(signal_name(number)),
         End::Code(_) | End::TimedOut | End::Cancelled => None,
@@ -101,6 +133,11 @@ fn show(finished: &Finished, timeout: u64) -> ToolOutput {
         }
         End::Cancelled => Some("Error: interrupted; the command and what it started were ended".to_owned()),
     };
+    // Said before the output, where a person sees it too.
+    let trouble = match (trouble, blocked) {
+        (Some(trouble), Some((confinement, blocked))) => Some(format!("{trouble}\n{}", blocked.line(confinement))),
+        (trouble, _) => trouble,
+    };
     let output = finished.output.trim_end_matches('\n');
     let text = match (&trouble, output) {
         (None, "") => "(no output)".to_owned(),
@@ -112,15 +149,16 @@ fn show(finished: &Finished, timeout: u64) -> ToolOutput {
         End::Code(code) => Some(code),
         End::Signal(_) | End::TimedOut | End::Cancelled => None,
     };
-    ToolOutput {
-        content: ResultContent::Text(text),
-        is_error: trouble.is_some(),
-        detail: json!({
-            "exitCode": exit_code,
-            "signal": signal,
-            "timedOut": finished.end == End::TimedOut,
-            "interrupted": finished.end == End::Cancelled,
-            "droppedBytes": finished.dropped,
-        }),
+    let mut detail = json!({
+        "exitCode": exit_code,
+        "signal": signal,
+        "timedOut": finished.end == End::TimedOut,
+        "interrupted": finished.end == End::Cancelled,
+        "droppedBytes": finished.dropped,
+    });
+    if let Some(confinement) = confinement {
+        detail["sandbox"] = json!(confinement.sandbox.level());
+        detail["blocked"] = json!(blocked.map(|(_, blocked)| blocked.name()));
     }
+    ToolOutput { content: ResultContent::Text(text), is_error: trouble.is_some(), detail }
 }

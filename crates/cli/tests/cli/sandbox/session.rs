@@ -1,0 +1,1 @@
+//! Sessions in a sandbox.
