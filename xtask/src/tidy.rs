@@ -24,7 +24,7 @@ const KERNEL_FILE: usize = 400;
 /// Lines in any other source file.
 const FILE: usize = 500;
 /// The modules of `harness` that tie the others together.
-const TIES: [&str; 5] = ["lib.rs", "session.rs", "connect.rs", "defaults.rs", "workspace.rs"];
+const TIES: [&str; 6] = ["lib.rs", "session.rs", "features.rs", "connect.rs", "defaults.rs", "workspace.rs"];
 
 /// Checks everything and reports every fault.
 pub fn check(root: &Path) -> Result<(), String> {

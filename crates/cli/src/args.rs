@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use harness::settings::Sources;
-use harness::{Effort, Toolset};
+use harness::{Effort, Layer, Profile, Toolset};
 use kernel::Mode;
 
 /// A coding agent. Without -p it talks in the terminal.
@@ -61,6 +61,11 @@ pub struct Args {
     /// Answer from such a file in place of the model.
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     pub replay: Option<PathBuf>,
+
+    /// What commands may touch: off (as much as you), read-only or workspace-write; the latter two without
+    /// network. Otherwise what the settings say, else off.
+    #[arg(long, value_name = "PROFILE")]
+    pub sandbox: Option<Profile>,
 
     /// Stop after this many model calls.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
@@ -120,6 +125,8 @@ pub enum Command {
     /// What may run, and why.
     #[command(subcommand)]
     Permissions(Permissions),
+    /// Run one command in the sandbox.
+    Sandbox(SandboxArgs),
 }
 
 /// `rsagent permissions`.
@@ -164,6 +171,34 @@ pub enum Format {
     Text,
     /// JSON.
     Json,
+}
+
+/// `rsagent sandbox`.
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+pub struct SandboxArgs {
+    /// What it may touch: off, read-only or workspace-write.
+    #[arg(long = "sandbox", value_name = "PROFILE", default_value_t = Profile::WorkspaceWrite)]
+    pub profile: Profile,
+
+    /// What keeps it there, in place of the best that works: bubblewrap, landlock or seatbelt.
+    #[arg(long)]
+    pub layer: Option<Layer>,
+
+    /// A further folder of the workspace.
+    #[arg(long, value_name = "FOLDER")]
+    pub add_dir: Vec<PathBuf>,
+
+    /// A host that it may reach, `*.` before it for all below, or `*` for the whole network.
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+
+    /// End it after so many milliseconds.
+    #[arg(long, value_name = "MS")]
+    pub timeout: Option<u64>,
+
+    /// The command.
+    #[arg(last = true, required = true)]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 /// What `-p` prints.

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use kernel::query::{Meter, compact_now};
 use kernel::{
-    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extension, Extensions, Gate, Init, Mode, Origin, Place,
-    Prefix, QueryParams, Questions, RetryBudget, Rules, SharedConversation, ToolPool, Usage, query,
+    Answer, Block, Conversation, Draft, EpochKind, EventStream, Gate, Init, Mode, Origin, Place, Prefix, QueryParams,
+    Questions, RetryBudget, Rules, SharedConversation, ToolPool, Usage, query,
 };
-use models::table::cost;
 use models::{Connection, Effort, RegistryError};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
+use tools::sandbox::{Jail, Profile, Unavailable};
 
-use crate::budget::{Budget, Estimate};
 use crate::connect::{connect, split};
-use crate::context::{Context, Policy, without_thinking};
+use crate::context::without_thinking;
 use crate::environment::Environment;
 use crate::explain::{Explained, explain};
-use crate::repeats::Repeats;
+use crate::features::Features;
+use crate::sandbox::{Request, confine};
 use crate::settings::{Effective, FlagRules, SettingsError};
 use crate::toolset::Toolset;
 use crate::workspace::{Choices, Workspace};
@@ -30,8 +30,6 @@ use crate::{defaults, git, memory, prompt};
 const RETRIES: u32 = 6;
 /// The variable that sets another number of them.
 const RETRIES_VARIABLE: &str = "RSAGENT_MAX_RETRIES";
-/// Variables that set the compaction threshold, in tokens of messages.
-const THRESHOLD: [&str; 2] = ["RSAGENT_COMPACT_THRESHOLD", "MYAGENT_COMPACT_THRESHOLD"];
 
 /// What a session is opened with.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +62,10 @@ pub struct SessionConfig {
     pub rules: FlagRules,
     /// `--tools`.
     pub tools: Toolset,
+    /// `--sandbox`, which goes before the settings.
+    pub sandbox: Option<Profile>,
+    /// This program, which is the helper in its sandbox.
+    pub helper: Option<PathBuf>,
     /// Bound of model calls per prompt.
     pub max_turns: Option<u32>,
     /// `--max-budget-usd`: what the session may cost, in US dollars.
@@ -120,6 +122,9 @@ pub enum SessionError {
     /// The history cannot be changed now.
     #[error("the model stays as it is: {0}")]
     History(#[from] kernel::Fault),
+    /// The sandbox that was asked for is not to be had, and nothing runs without it.
+    #[error(transparent)]
+    Sandbox(#[from] Unavailable),
     /// A variable with a value that means nothing.
     #[error("{name}={value} is not a number. Set a whole number or unset it")]
     Variable {
@@ -136,7 +141,7 @@ impl SessionError {
         match self {
             Self::Settings(SettingsError::Rule { place, .. }) => place.starts_with("--"),
             Self::Settings(SettingsError::Flag(_)) | Self::Mode { .. } => true,
-            Self::Settings(_) | Self::Variable { .. } | Self::History(_) => false,
+            Self::Settings(_) | Self::Variable { .. } | Self::History(_) | Self::Sandbox(_) => false,
             Self::Price { .. } | Self::Tool { .. } => true,
             Self::Registry(fault) => {
                 matches!(fault, RegistryError::UnknownProvider { .. } | RegistryError::NoModel { .. })
@@ -153,6 +158,7 @@ pub struct Session {
     connection: Connection,
     params: QueryParams,
     questions: Option<Arc<Questions>>,
+    jail: Jail,
     features: Features,
     /// Further attempts of each prompt.
     retries: u32,
@@ -175,6 +181,9 @@ impl Session {
         warnings.extend(told);
         let mode = config.mode.unwrap_or_default();
         let connection = connect(&config, &settings, config.provider.as_deref(), config.model.as_deref())?;
+        let jail = Jail::default();
+        let profile = config.sandbox.map_or_else(|| settings.settings.sandbox.profile(), Ok)?;
+        jail.set(confine(&request(&config, profile), &settings.settings.sandbox)?);
         let meter = Meter::default();
         let features = Features::new(&config, &connection, &meter)?;
         let extensions = features.list();
@@ -182,12 +191,13 @@ impl Session {
         let providers = settings.settings.providers.values();
         let keys: Vec<String> = providers.filter_map(|other| other.api_key_env.clone()).collect();
         let all = ToolPool::new(
-            tools::builtin(commands.variables(), &keys)
+            tools::builtin(commands.variables(), &keys, &jail)
                 .into_iter()
                 .chain(extensions.iter().flat_map(|feature| feature.tools())),
         );
         warnings.extend(unknown(&rules, &all.names()));
         warnings.extend(connection.unmet.iter().cloned());
+        warnings.extend(jail.weakness());
         if let Some(name) = config.tools.unknown(&all.names()) {
             return Err(SessionError::Tool { name: name.to_owned(), known: all.names().join(", ") });
         }
@@ -218,7 +228,7 @@ impl Session {
                 mode,
                 tools: pool.names(),
                 cwd: config.cwd.clone(),
-                sandbox: "off".into(),
+                sandbox: jail.level(),
             },
             announce: true,
             prompt: Vec::new(),
@@ -230,7 +240,7 @@ impl Session {
             place: Arc::new(place),
         };
         let retries = number(&environment, &[RETRIES_VARIABLE])?.unwrap_or(RETRIES);
-        Ok(Self { config, settings, connection, params, questions, features, retries, notices: warnings })
+        Ok(Self { config, settings, connection, params, questions, jail, features, retries, notices: warnings })
     }
 
     /// Answers a prompt. The first stream of a session begins with `init`.
@@ -335,6 +345,19 @@ impl Session {
         Ok(told)
     }
 
+    /// The sandbox in use: profile and layer, or `off`.
+    pub fn sandbox(&self) -> String {
+        self.jail.level()
+    }
+
+    /// Changes the sandbox, for commands that begin from now on. On an error it stays as it is.
+    /// Gives what a person should know of it.
+    pub fn set_sandbox(&mut self, profile: Profile) -> Result<Vec<String>, SessionError> {
+        self.jail.set(confine(&request(&self.config, profile), &self.settings.settings.sandbox)?);
+        self.params.init.sandbox = self.jail.level();
+        Ok(self.jail.weakness().into_iter().collect())
+    }
+
     /// Tokens of the session so far, subagents included.
     pub fn usage(&self) -> Usage {
         self.params.meter.total()
@@ -361,37 +384,14 @@ impl Session {
     }
 }
 
-/// The features of a session that follow its model.
-struct Features {
-    context: Arc<Context>,
-    budget: Option<Arc<Budget>>,
-}
-
-impl Features {
-    fn new(config: &SessionConfig, connection: &Connection, meter: &Meter) -> Result<Self, SessionError> {
-        let context = Arc::new(Context::new(policy(&config.environment, connection)?));
-        let budget = match config.max_budget {
-            Some(limit) => Some(Arc::new(Budget::new(limit, meter.clone(), estimate(connection)?))),
-            None => None,
-        };
-        Ok(Self { context, budget })
-    }
-
-    /// The features of a session, in the order in which they are called.
-    fn list(&self) -> Extensions {
-        let budget = self.budget.clone().map(|budget| budget as Arc<dyn Extension>);
-        let others: [Arc<dyn Extension>; 2] = [self.context.clone(), Arc::new(Repeats::default())];
-        Extensions::new(budget.into_iter().chain(others).collect())
-    }
-
-    /// Follows a change of the model. On an error nothing has changed.
-    fn adapt(&self, config: &SessionConfig, connection: &Connection) -> Result<(), SessionError> {
-        let policy = policy(&config.environment, connection)?;
-        if let Some(budget) = &self.budget {
-            budget.set(estimate(connection)?);
-        }
-        self.context.set(policy);
-        Ok(())
+fn request(config: &SessionConfig, profile: Profile) -> Request<'_> {
+    Request {
+        profile,
+        layer: None,
+        environment: &config.environment,
+        cwd: &config.cwd,
+        roots: [config.cwd.clone()].into_iter().chain(config.add_dirs.clone()).collect(),
+        helper: config.helper.as_deref(),
     }
 }
 
@@ -407,26 +407,6 @@ fn unknown(rules: &Rules, known: &[String]) -> Vec<String> {
         }
     }
     warnings
-}
-
-fn policy(environment: &Environment, connection: &Connection) -> Result<Policy, SessionError> {
-    Ok(Policy {
-        threshold: number(environment, &THRESHOLD)?,
-        window: connection.facts.context_window,
-        reserve: u64::from(connection.max_tokens),
-        max_output: connection.facts.max_output,
-        bound: connection.facts.thinking.bound,
-        echo: connection.facts.thinking.echo,
-    })
-}
-
-/// What the input of a call costs at most: as if none of it came from the cache.
-fn estimate(connection: &Connection) -> Result<Estimate, SessionError> {
-    if let Some(model) = &connection.unpriced {
-        return Err(SessionError::Price { model: model.clone() });
-    }
-    let prices = connection.facts.prices.clone();
-    Ok(Arc::new(move |tokens| cost(&prices, &Usage { input_tokens: tokens, ..Usage::default() })))
 }
 
 /// A variable that holds a whole number.

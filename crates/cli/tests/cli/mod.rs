@@ -11,6 +11,8 @@ mod mock;
 mod outline;
 mod permissions;
 mod repl;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod screen;
 mod support;
 mod wire;

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use tools::sandbox::settings::SandboxSettings;
 
 use super::known::known;
 use super::schema;
@@ -34,6 +35,8 @@ pub struct Settings {
     pub always_thinking_enabled: Option<bool>,
     /// What runs without a question, what is asked, what never runs.
     pub permissions: Permissions,
+    /// What commands may touch. Never from project settings.
+    pub sandbox: SandboxSettings,
     /// Variables for commands; from the user's and managed settings also for rsagent itself.
     #[serde(deserialize_with = "texts")]
     #[schemars(with = "BTreeMap<String, Scalar>")]
@@ -133,7 +136,11 @@ impl Settings {
             .iter()
             .flat_map(|(name, provider)| provider.unknown.keys().map(move |key| format!("providers.{name}.{key}")));
         let known = known();
-        own.chain(permissions).chain(providers).filter(|key| !known.contains_key(key)).collect()
+        own.chain(permissions)
+            .chain(providers)
+            .chain(self.sandbox.unknown_keys())
+            .filter(|key| !known.contains_key(key))
+            .collect()
     }
 }
 
