@@ -113,10 +113,44 @@ pub struct Args {
 }
 
 /// What to do in place of talking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Command {
     /// List the providers: which are set up, and which answer.
     Providers,
+    /// Show what is set and where, publish the schema of settings, keep a key.
+    #[command(subcommand)]
+    Config(Config),
+}
+
+/// What to do with settings.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum Config {
+    /// Print each value that holds, with the file it comes from, and what has no effect and why.
+    Show {
+        /// As one object.
+        #[arg(long)]
+        json: bool,
+        /// As with this flag of a session.
+        #[arg(long, value_name = "FILE|JSON")]
+        settings: Option<String>,
+        /// As with this flag of a session.
+        #[arg(long, value_name = "LAYERS", default_value = "user,project,local")]
+        setting_sources: Sources,
+        /// As with this flag of a session.
+        #[arg(long)]
+        trust: bool,
+    },
+    /// Print the JSON Schema of settings files.
+    Schema,
+    /// Keep the key of a provider in ~/.rsagent/keys.json. It is read from the terminal without an
+    /// echo, or from standard input.
+    SetKey {
+        /// The provider.
+        provider: String,
+        /// Forget the key.
+        #[arg(long)]
+        remove: bool,
+    },
 }
 
 /// What `-p` prints.

@@ -2,6 +2,7 @@
 //! and hands it to the terminal or to `-p`. Must not know how the loop works.
 
 mod args;
+mod config;
 mod exit;
 mod headless;
 mod providers;
@@ -69,8 +70,10 @@ fn is_broken_pipe(fault: &anyhow::Error) -> bool {
 
 fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result<Exit> {
     let environment = Environment::of_process();
-    if args.command == Some(Command::Providers) {
-        return providers::run(&environment);
+    match &args.command {
+        Some(Command::Providers) => return providers::run(&environment),
+        Some(Command::Config(command)) => return config::run(command, &environment),
+        None => {}
     }
     let mut session = Session::open(SessionConfig {
         environment: environment.clone(),

@@ -10,6 +10,7 @@ pub mod context;
 mod defaults;
 pub mod environment;
 pub mod git;
+pub mod keys;
 pub mod memory;
 pub mod prompt;
 pub mod repeats;
@@ -19,7 +20,7 @@ pub mod toolset;
 pub mod trust;
 pub mod workspace;
 
-pub use connect::{Presence, Surveyed, survey};
+pub use connect::{Presence, Surveyed, keyed_providers, survey};
 pub use environment::Environment;
 pub use models::Effort;
 pub use models::wire::Dialect;

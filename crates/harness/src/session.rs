@@ -19,6 +19,7 @@ use crate::budget::{Budget, Estimate};
 use crate::connect::{connect, split};
 use crate::context::{Context, Policy, without_thinking};
 use crate::environment::Environment;
+use crate::keys::KeyError;
 use crate::repeats::Repeats;
 use crate::settings::{Effective, FlagRules, SettingsError};
 use crate::toolset::Toolset;
@@ -84,6 +85,9 @@ pub enum SessionError {
     /// Provider or model.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// Keys that are kept and cannot be used.
+    #[error(transparent)]
+    Keys(#[from] KeyError),
     /// A folder that is not there.
     #[error("cannot use folder {path}: {fault}. Give a folder that exists")]
     Folder {
@@ -135,7 +139,7 @@ impl SessionError {
         match self {
             Self::Settings(SettingsError::Rule { place, .. }) => place.starts_with("--"),
             Self::Settings(SettingsError::Flag(_)) | Self::Mode { .. } => true,
-            Self::Settings(_) | Self::Variable { .. } | Self::History(_) => false,
+            Self::Settings(_) | Self::Keys(_) | Self::Variable { .. } | Self::History(_) => false,
             Self::Price { .. } | Self::Tool { .. } => true,
             Self::Registry(fault) => {
                 matches!(fault, RegistryError::UnknownProvider { .. } | RegistryError::NoModel { .. })
