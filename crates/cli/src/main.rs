@@ -11,6 +11,7 @@ mod sanitize;
 mod signals;
 mod terminal;
 mod texts;
+mod trust;
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
@@ -75,9 +76,15 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
         Some(Command::Config(command)) => return config::run(command, &environment),
         None => {}
     }
+    let cwd = std::env::current_dir().context("the working folder is gone; go to one that exists")?;
+    let mut choices = Choices { settings: args.settings.clone(), sources: args.setting_sources, trust: args.trust };
+    // Only a person at a terminal can be asked.
+    if interactive && stdin_is_terminal {
+        choices.trust = trust::ask(&environment, &cwd, &choices)?;
+    }
     let mut session = Session::open(SessionConfig {
         environment: environment.clone(),
-        cwd: std::env::current_dir().context("the working folder is gone; go to one that exists")?,
+        cwd,
         add_dirs: args.add_dir.clone(),
         provider: args.provider.clone(),
         model: args.model.clone(),
@@ -87,7 +94,7 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
         record: args.record.clone(),
         replay: args.replay.clone(),
         mode: args.mode(),
-        choices: Choices { settings: args.settings.clone(), sources: args.setting_sources, trust: args.trust },
+        choices,
         rules: FlagRules { allow: args.allowed_tools.clone(), deny: args.disallowed_tools.clone() },
         tools: args.tools.clone(),
         max_turns: args.max_turns,

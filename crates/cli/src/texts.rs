@@ -61,6 +61,8 @@ pub struct Texts {
     pub key_none: String,
     pub key_cancelled: String,
     pub key_unknown: String,
+    pub trust_question: String,
+    pub trust_unsaved: String,
     /// What the parts below say in English, and how to say it here. `{}` stands for any text.
     #[serde(skip)]
     reasons: Vec<(String, String)>,
