@@ -25,6 +25,7 @@ use harness::{Choices, Environment, Session, SessionConfig, SessionError};
 
 use crate::args::{Args, Command, OutputFormat};
 use crate::exit::Exit;
+use crate::sanitize::sanitize;
 use crate::signals::Signals;
 
 /// The most that is taken from a pipe as part of a prompt, in bytes.
@@ -53,7 +54,8 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(fault) if is_broken_pipe(&fault) => Exit::BrokenPipe.into(),
         Err(fault) => {
-            let _ = writeln!(io::stderr(), "rsagent: {fault:#}");
+            // What a project's files say may stand in it.
+            let _ = writeln!(io::stderr(), "rsagent: {}", sanitize(&format!("{fault:#}")));
             if wants_object {
                 let _ = writeln!(io::stdout(), "{}", headless::not_started(&format!("{fault:#}")));
             }
@@ -119,7 +121,7 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
             return repl::run(session, &environment, args.prompt, stdin_is_terminal, signals).await;
         }
         for notice in session.notices() {
-            let _ = writeln!(io::stderr(), "rsagent: {notice}");
+            let _ = writeln!(io::stderr(), "rsagent: {}", sanitize(notice));
         }
         let prompt = join(args.prompt.as_deref().unwrap_or(""), &piped).ok_or(NoPrompt)?;
         headless::run(&mut session, &prompt, args.output_format, &mut signals).await

@@ -457,6 +457,17 @@ fn keys_of_claude_code_are_kept_in_silence_and_others_are_named() {
 }
 
 #[test]
+fn names_that_somebody_else_chose_are_kept_short_and_few() {
+    let mut file: serde_json::Map<String, Value> = (0..12).map(|n| (format!("n{n:02}"), json!(1))).collect();
+    file.insert(format!("a\u{1b}[31m\n{}", "x".repeat(1000)), json!(1));
+    let stage = Stage::new().with(PROJECT, &Value::Object(file));
+    let notices = stage.notices(&stage.settle(false));
+    let first = format!("{PROJECT}: `a\u{fffd}[31m\u{fffd}{}` means nothing to this version", "x".repeat(93));
+    let last = format!("{PROJECT}: 3 more keys mean nothing to this version");
+    assert_eq!((notices.len(), &notices[0], &notices[10]), (11, &first, &last));
+}
+
+#[test]
 fn the_schema_has_the_keys_that_people_have() {
     let schema = schema();
     let has = |at: &str, key: &str| schema.pointer(at).and_then(|properties| properties.get(key)).is_some();
