@@ -2,6 +2,7 @@
 //! and hands it to the terminal or to `-p`. Must not know how the loop works.
 
 mod args;
+mod config;
 mod exit;
 mod headless;
 mod permissions;
@@ -10,8 +11,10 @@ mod repl;
 mod sandbox;
 mod sanitize;
 mod signals;
+mod subcommands;
 mod terminal;
 mod texts;
+mod trust;
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
@@ -23,9 +26,11 @@ use clap::Parser;
 use harness::settings::FlagRules;
 use harness::{Choices, Environment, Session, SessionConfig, SessionError};
 
-use crate::args::{Args, Command, OutputFormat, Permissions};
+use crate::args::{Args, OutputFormat};
 use crate::exit::Exit;
+use crate::sanitize::sanitize;
 use crate::signals::Signals;
+use crate::subcommands::{Command, Permissions};
 
 /// The most that is taken from a pipe as part of a prompt, in bytes.
 const STDIN_LIMIT: u64 = 10 * 1024 * 1024;
@@ -59,7 +64,8 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(fault) if is_broken_pipe(&fault) => Exit::BrokenPipe.into(),
         Err(fault) => {
-            let _ = writeln!(io::stderr(), "rsagent: {fault:#}");
+            // What a project's files say may stand in it.
+            let _ = writeln!(io::stderr(), "rsagent: {}", sanitize(&format!("{fault:#}")));
             if wants_object {
                 let _ = writeln!(io::stdout(), "{}", headless::not_started(&format!("{fault:#}")));
             }
@@ -91,12 +97,19 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
     match &args.command {
         Some(Command::Providers) => return providers::run(&environment),
         Some(Command::Permissions(Permissions::Test(test))) => return permissions::run(&environment, test),
+        Some(Command::Config(command)) => return config::run(command, &environment),
         Some(Command::Sandbox(args)) => return sandbox::run(args, &environment),
         None => {}
     }
+    let cwd = std::env::current_dir().context("the working folder is gone; go to one that exists")?;
+    let mut choices = Choices { settings: args.settings.clone(), sources: args.setting_sources, trust: args.trust };
+    // Only a person at a terminal can be asked.
+    if interactive && stdin_is_terminal {
+        choices.trust = trust::ask(&environment, &cwd, &choices)?;
+    }
     let mut session = Session::open(SessionConfig {
         environment: environment.clone(),
-        cwd: std::env::current_dir().context("the working folder is gone; go to one that exists")?,
+        cwd,
         add_dirs: args.add_dir.clone(),
         provider: args.provider.clone(),
         model: args.model.clone(),
@@ -106,7 +119,7 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
         record: args.record.clone(),
         replay: args.replay.clone(),
         mode: args.mode(),
-        choices: Choices { settings: args.settings.clone(), sources: args.setting_sources, trust: args.trust },
+        choices,
         rules: FlagRules { allow: args.allowed_tools.clone(), deny: args.disallowed_tools.clone() },
         tools: args.tools.clone(),
         sandbox: args.sandbox,
@@ -133,7 +146,7 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
             return repl::run(session, &environment, args.prompt, stdin_is_terminal, signals).await;
         }
         for notice in session.notices() {
-            let _ = writeln!(io::stderr(), "rsagent: {notice}");
+            let _ = writeln!(io::stderr(), "rsagent: {}", sanitize(notice));
         }
         let prompt = join(args.prompt.as_deref().unwrap_or(""), &piped).ok_or(NoPrompt)?;
         headless::run(&mut session, &prompt, args.output_format, &mut signals).await

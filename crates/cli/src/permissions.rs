@@ -11,9 +11,9 @@ use harness::{Environment, Explained, Session, SessionConfig};
 use kernel::{Decision, Mode, Rule};
 use serde_json::json;
 
-use crate::args::{Format, PermissionTest};
 use crate::exit::Exit;
 use crate::sanitize::sanitize;
+use crate::subcommands::{Format, PermissionTest};
 use crate::texts::{Texts, fill};
 
 /// Runs the subcommand.

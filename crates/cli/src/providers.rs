@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use harness::keys::Keys;
 use harness::{Environment, Presence, Surveyed, survey};
 use unicode_width::UnicodeWidthStr;
 
@@ -14,6 +15,9 @@ pub fn run(environment: &Environment) -> anyhow::Result<Exit> {
     let texts = Texts::of(environment)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let surveyed = runtime.block_on(survey(environment))?;
+    if let Err(fault) = Keys::read(environment) {
+        writeln!(io::stderr(), "rsagent: {}", sanitize(&fault.to_string()))?;
+    }
     let rows: Vec<[String; 3]> = surveyed.iter().map(|surveyed| row(&texts, surveyed)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
     let widths = [width(0), width(1)];
@@ -31,7 +35,9 @@ fn row(texts: &Texts, surveyed: &Surveyed) -> [String; 3] {
         Presence::Ready => texts.provider_ready.clone(),
         Presence::Reachable(count) => fill(&texts.provider_reachable, &[("count", count)]),
         Presence::Failed(fault) => fill(&texts.provider_failed, &[("fault", fault)]),
-        Presence::NoKey(variable) => fill(&texts.provider_no_key, &[("variable", variable)]),
+        Presence::NoKey(variable) => {
+            fill(&texts.provider_no_key, &[("variable", variable), ("provider", &surveyed.name)])
+        }
         Presence::Unset(fault) => fill(&texts.provider_unset, &[("fault", fault)]),
     };
     [&surveyed.name, model, &state].map(sanitize)

@@ -11,9 +11,9 @@ use harness::workspace::{Choices, Workspace};
 use harness::{Environment, SessionError};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::SandboxArgs;
 use crate::exit::Exit;
 use crate::signals::Signals;
+use crate::subcommands::SandboxArgs;
 
 /// Runs it to its end.
 pub fn run(args: &SandboxArgs, environment: &Environment) -> anyhow::Result<Exit> {

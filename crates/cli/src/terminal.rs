@@ -37,3 +37,40 @@ impl Drop for Restore {
         }
     }
 }
+
+/// Asks for a line and reads it without showing it. `None` where Ctrl-C or Ctrl-D called it off: while keys are read one
+/// by one these are keys, so that no signal leaves the terminal without an echo.
+#[cfg(unix)]
+pub fn read_hidden(prompt: &str) -> std::io::Result<Option<String>> {
+    use std::io::{Read, Write};
+
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+    let stdin = rustix::stdio::stdin();
+    let _restore = Restore::new();
+    let mut settings = tcgetattr(stdin)?;
+    settings.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
+    // What was typed before this was shown already, and was not meant for it.
+    tcsetattr(stdin, OptionalActions::Flush, &settings)?;
+    write!(std::io::stderr(), "{prompt}")?;
+    let mut bytes = Vec::new();
+    for byte in std::io::stdin().lock().bytes() {
+        match byte? {
+            b'\r' | b'\n' => return Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            3 | 4 => return Ok(None),
+            8 | 127 => {
+                bytes.pop();
+            }
+            byte => bytes.push(byte),
+        }
+    }
+    Ok(None)
+}
+
+/// Reads a line; this system has no way to hide it that we know of.
+#[cfg(not(unix))]
+pub fn read_hidden(prompt: &str) -> std::io::Result<Option<String>> {
+    std::io::Write::write_all(&mut std::io::stderr(), prompt.as_bytes())?;
+    let mut line = String::new();
+    let length = std::io::stdin().read_line(&mut line)?;
+    Ok((length > 0).then_some(line))
+}

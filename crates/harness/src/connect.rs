@@ -11,6 +11,7 @@ use models::wire::{Dialect, probe};
 use models::{Choice, Connection, Limits, Network, RegistryError, UserProvider, Wishes};
 
 use crate::environment::Environment;
+use crate::keys::Keys;
 use crate::session::{SessionConfig, SessionError, number};
 use crate::settings::{Effective, Settings};
 use crate::workspace::everywhere;
@@ -47,9 +48,22 @@ pub(crate) fn connect(
     let provider = provider.map(str::to_owned);
     let model = model.map(str::to_owned);
     let preferred = preferred(all)?;
-    with_choice(environment, settings, |choice| {
-        models::connect(&Choice { provider, model, wishes, preferred, ..choice }, &network).map_err(SessionError::from)
-    })
+    let (keys, fault) = match Keys::read(environment) {
+        Ok(keys) => (keys, None),
+        Err(fault) => (Keys::default(), Some(fault)),
+    };
+    let connected = with_choice(environment, settings, &keys, |choice| {
+        models::connect(&Choice { provider, model, wishes, preferred, ..choice }, &network)
+    });
+    match (connected, fault) {
+        // The key may be there, and only not be used.
+        (Err(RegistryError::MissingKey { .. }), Some(fault)) => Err(fault.into()),
+        (Ok(mut connection), Some(fault)) => {
+            connection.unmet.push(fault.to_string());
+            Ok(connection)
+        }
+        (connected, _) => Ok(connected?),
+    }
 }
 
 /// The models that settings name. A project's settings may name a model, not who is asked.
@@ -112,7 +126,9 @@ pub async fn survey(environment: &Environment) -> Result<Vec<Surveyed>, SessionE
     let all = everywhere(environment)?;
     let environment = &environment.with(&all.own_variables());
     let preferred = preferred(&all)?;
-    let listed = with_choice(environment, &all.settings, |choice| {
+    // Whoever lists providers says what is wrong with the file.
+    let keys = Keys::read(environment).unwrap_or_default();
+    let listed = with_choice(environment, &all.settings, &keys, |choice| {
         list(&Choice { preferred, ..choice }).map_err(SessionError::from)
     })?;
     let network = environment.network();
@@ -137,7 +153,20 @@ pub async fn survey(environment: &Environment) -> Result<Vec<Surveyed>, SessionE
     Ok(futures::future::join_all(listed.into_iter().map(ask)).await)
 }
 
-fn with_choice<T>(environment: &Environment, settings: &Settings, use_it: impl FnOnce(Choice<'_>) -> T) -> T {
+/// The names of the providers that can have a key, for whoever keeps one.
+pub fn keyed_providers(environment: &Environment) -> Result<Vec<String>, SessionError> {
+    let all = everywhere(environment)?;
+    let listed = with_choice(environment, &all.settings, &Keys::default(), |choice| list(&choice))?;
+    let own = listed.into_iter().filter(|listed| !matches!(listed.endpoint, Ok(Endpoint::Mock(_))));
+    Ok(own.map(|listed| listed.name).collect())
+}
+
+fn with_choice<T>(
+    environment: &Environment,
+    settings: &Settings,
+    keys: &Keys,
+    use_it: impl FnOnce(Choice<'_>) -> T,
+) -> T {
     use_it(Choice {
         provider: None,
         model: None,
@@ -147,7 +176,7 @@ fn with_choice<T>(environment: &Environment, settings: &Settings, use_it: impl F
         said: &|provider| said(environment, provider),
         wishes: Wishes::default(),
         variable: &|name| environment.get(name).map(str::to_owned),
-        key: &|_| None,
+        key: &|provider| keys.get(provider).map(str::to_owned),
     })
 }
 

@@ -1,12 +1,21 @@
 //! Owns what can be told of a repository by reading its files. Never runs git: in a folder that
 //! nobody trusts yet, git would run programs that the folder names.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use host::files::read_whole;
+
+/// More than any of these files has, in bytes. They are somebody else's, like all of the folder.
+const LIMIT: u64 = 64 * 1024;
+
+/// The text of a small file; a FIFO in its place is not waited for.
+fn text(path: &Path) -> Option<String> {
+    String::from_utf8(read_whole(path, LIMIT).ok()?.bytes).ok()
+}
 
 /// The branch that is checked out at or above `folder`, or the start of a detached commit's id.
 pub fn branch(folder: &Path) -> Option<String> {
-    let head = fs::read_to_string(git_folder(folder)?.join("HEAD")).ok()?;
+    let head = text(&git_folder(folder)?.join("HEAD"))?;
     let head = head.trim();
     match head.strip_prefix("ref: refs/heads/") {
         Some(branch) => Some(branch.to_owned()),
@@ -25,9 +34,9 @@ pub fn root(folder: &Path) -> Option<PathBuf> {
     }
     let main = || {
         let worktree = git_folder(folder)?.canonicalize().ok()?;
-        let back = fs::read_to_string(worktree.join("gitdir")).ok()?;
+        let back = text(&worktree.join("gitdir"))?;
         let known = Path::new(back.trim()).canonicalize().ok()? == entry.canonicalize().ok()?;
-        let common = fs::read_to_string(worktree.join("commondir")).ok()?;
+        let common = text(&worktree.join("commondir"))?;
         let common = worktree.join(common.trim()).canonicalize().ok()?;
         let named = common.file_name()? == ".git" && worktree.starts_with(&common);
         (known && named).then(|| common.parent().map(Path::to_path_buf)).flatten()
@@ -41,7 +50,7 @@ fn git_folder(folder: &Path) -> Option<PathBuf> {
     if entry.is_dir() {
         return Some(entry);
     }
-    let text = fs::read_to_string(&entry).ok()?;
+    let text = text(&entry)?;
     let named = Path::new(text.trim().strip_prefix("gitdir:")?.trim()).to_path_buf();
     Some(entry.parent()?.join(named))
 }
@@ -49,6 +58,23 @@ fn git_folder(folder: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_fifo_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = |name: &str| {
+            let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+            rustix::fs::mknodat(rustix::fs::CWD, folder.path().join(name), kind, mode, 0).unwrap();
+        };
+        pipe(".git");
+        assert_eq!((branch(folder.path()), root(folder.path())), (None, Some(folder.path().into())));
+        fs::remove_file(folder.path().join(".git")).unwrap();
+        fs::create_dir(folder.path().join(".git")).unwrap();
+        pipe(".git/HEAD");
+        assert_eq!(branch(folder.path()), None);
+    }
 
     #[test]
     fn branch_of_a_repository_a_worktree_and_a_detached_head() {

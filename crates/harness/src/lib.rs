@@ -13,6 +13,7 @@ pub mod environment;
 pub mod explain;
 mod features;
 pub mod git;
+pub mod keys;
 pub mod memory;
 pub mod prompt;
 pub mod repeats;
@@ -23,7 +24,7 @@ pub mod toolset;
 pub mod trust;
 pub mod workspace;
 
-pub use connect::{Presence, Surveyed, survey};
+pub use connect::{Presence, Surveyed, keyed_providers, survey};
 pub use environment::Environment;
 pub use explain::{Explained, explain};
 pub use models::Effort;

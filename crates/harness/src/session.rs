@@ -20,6 +20,7 @@ use crate::context::without_thinking;
 use crate::environment::Environment;
 use crate::explain::{Explained, explain};
 use crate::features::Features;
+use crate::keys::KeyError;
 use crate::sandbox::{Request, confine};
 use crate::settings::{Effective, FlagRules, SettingsError};
 use crate::toolset::Toolset;
@@ -87,6 +88,9 @@ pub enum SessionError {
     /// Provider or model.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// Keys that are kept and cannot be used.
+    #[error(transparent)]
+    Keys(#[from] KeyError),
     /// A folder that is not there.
     #[error("cannot use folder {path}: {fault}. Give a folder that exists")]
     Folder {
@@ -141,7 +145,8 @@ impl SessionError {
         match self {
             Self::Settings(SettingsError::Rule { place, .. }) => place.starts_with("--"),
             Self::Settings(SettingsError::Flag(_)) | Self::Mode { .. } => true,
-            Self::Settings(_) | Self::Variable { .. } | Self::History(_) | Self::Sandbox(_) => false,
+            Self::Settings(_) | Self::Keys(_) | Self::Sandbox(_) => false,
+            Self::Variable { .. } | Self::History(_) => false,
             Self::Price { .. } | Self::Tool { .. } => true,
             Self::Registry(fault) => {
                 matches!(fault, RegistryError::UnknownProvider { .. } | RegistryError::NoModel { .. })

@@ -10,6 +10,7 @@ mod view;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
+use harness::keys::Keys;
 use harness::{Environment, Session};
 use kernel::{AgentEvent, Answer, EventStream};
 
@@ -47,7 +48,8 @@ pub async fn run(
     let input = Input::start(is_terminal);
     let mut repl = Repl { session, view, input, signals };
     let keys = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "DEEPSEEK_API_KEY"];
-    repl.view.welcome(&repl.session, environment.first(&keys).is_none())?;
+    let kept = Keys::read(environment).is_ok_and(|keys| keys != Keys::default());
+    repl.view.welcome(&repl.session, environment.first(&keys).is_none() && !kept)?;
     repl.talk(first).await
 }
 

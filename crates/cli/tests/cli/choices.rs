@@ -150,8 +150,11 @@ fn providers_are_listed_with_what_is_set_up_and_what_answers() {
     let line = |name: &str| ran.stdout.lines().find(|line| line.starts_with(name)).unwrap_or("").to_owned();
     let words = |name: &str| line(name).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(words("here"), "here small answers, models: 2", "{}", ran.stderr);
-    assert_eq!(words("gone"), "gone no model set not set up: set GONE_KEY");
-    assert_eq!(words("anthropic"), "anthropic claude-sonnet-5-5 not set up: set ANTHROPIC_API_KEY");
+    assert_eq!(words("gone"), "gone no model set not set up: set GONE_KEY, or run `rsagent config set-key gone`");
+    assert_eq!(
+        words("anthropic"),
+        "anthropic claude-sonnet-5-5 not set up: set ANTHROPIC_API_KEY, or run `rsagent config set-key anthropic`"
+    );
     assert_eq!(words("mock"), "mock mock ready");
     assert_eq!(ran.code, Some(0));
     // What it says of its models holds from now on: of 5,000 tokens an answer has half at most.

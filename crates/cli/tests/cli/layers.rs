@@ -6,6 +6,7 @@ use kernel::Mode;
 use serde_json::{Value, json};
 use testkit::{Reply, Server};
 
+use super::screen::Screen;
 use super::support::Place;
 
 const PROJECT: &str = ".claude/settings.json";
@@ -76,7 +77,8 @@ fn a_trusted_project_gets_its_rules_and_variables_but_neither_endpoint_nor_bypas
         assert_eq!(denied.len(), 1, "{denied:?}");
         assert_eq!((place.has("plain"), place.read("env").as_str()), (true, "1"));
         assert_eq!(asked, json!({"model": "evil-model", "evil": null}));
-        let ignored = "`permissions.defaultMode`, `permissions.builtinDeny`, `providers` (a project may not set it)";
+        let ignored =
+            "`permissions.defaultMode`, `permissions.builtinDeny`, `providers`, `sandbox` (a project may not set it)";
         assert!(told.contains(ignored), "{told}");
     }
 }
@@ -191,4 +193,57 @@ fn managed_settings_go_before_everything() {
     let rules = session.settings().rules(&config.rules, &[]).unwrap().0;
     assert!(rules.removes("Bash") && !rules.removes("Read"));
     assert_eq!(session.settings().settings.effort_level.map(|effort| format!("{effort:?}")), Some("High".into()));
+}
+
+const ALLOW: &str = r#"{"permissions": {"allow": ["Bash(touch x)"]}}"#;
+
+#[test]
+fn a_person_is_asked_once_whether_the_folder_is_trusted() {
+    let place = Place::new().with(".git/HEAD", "ref: refs/heads/main\n");
+    let mut screen = Screen::start(&place, &["--provider", "mock"]);
+    let asked = screen.wait_for("[y/n]").replace('\n', "");
+    let work = place.work();
+    assert!(asked.contains(&format!("Do you trust {}? y: its settings may allow", work.display())), "{asked}");
+    screen.enter("perhaps");
+    screen.wait("the question again", |contents| contents.matches("[y/n]").count() == 2);
+    screen.enter("y");
+    screen.wait_for_prompt();
+    screen.enter("/exit");
+    assert_eq!(screen.exit_code(), 0);
+    let store = std::fs::read_to_string(place.home().join(".rsagent/trust.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&store).unwrap(), json!({"trusted": [work]}));
+    let mut screen = Screen::start(&place, &["--provider", "mock"]);
+    assert!(!screen.wait_for_prompt().contains("[y/n]"));
+}
+
+#[test]
+fn an_answer_of_no_holds_for_the_run_and_is_not_kept() {
+    let place = Place::new().env("LANG", "zh_CN.UTF-8").with(PROJECT, ALLOW);
+    for (answer, asks) in [("n", true), ("y", false)] {
+        let mut screen = Screen::start(&place, &["--provider", "mock"]);
+        screen.wait_for("[y/n]");
+        screen.enter(answer);
+        screen.wait_for_prompt();
+        screen.enter("run touch x");
+        let shown =
+            screen.wait("a question or the end", |contents| contents.contains("仅此一次") || contents.contains(" ms"));
+        assert_eq!(shown.contains("仅此一次"), asks, "{shown}");
+        let joined = shown.replace('\n', "");
+        assert!(joined.contains("信任 ") && joined.contains("只能拒绝和要求询问"), "{shown}");
+        let kept = place.home().join(".rsagent/trust.json").exists();
+        assert_eq!(kept, !asks);
+    }
+}
+
+/// Nobody is asked on a pipe, with the flag, or where trust would change nothing.
+#[test]
+fn no_question_where_nobody_can_answer_or_nothing_would_change() {
+    let place = Place::new().with(PROJECT, ALLOW);
+    let ran = place.run_with_stdin(&["--interactive", "--provider", "mock"], "hi\n");
+    assert!(!ran.stdout.contains("[y/n]") && ran.code == Some(0), "{}", ran.stdout);
+    let mut screen = Screen::start(&place, &["--provider", "mock", "--trust"]);
+    assert!(!screen.wait_for_prompt().contains("[y/n]"));
+    let narrow = Place::new().with(PROJECT, r#"{"permissions": {"deny": ["Bash"]}}"#);
+    let mut screen = Screen::start(&narrow, &["--provider", "mock"]);
+    assert!(!screen.wait_for_prompt().contains("[y/n]"));
 }

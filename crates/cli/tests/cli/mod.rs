@@ -3,6 +3,7 @@
 mod cases;
 mod chaos;
 mod choices;
+mod config;
 mod costs;
 mod faults;
 mod headless;

@@ -12,6 +12,9 @@ use super::error::SettingsError;
 /// The longest file that is read, in bytes.
 pub(super) const LIMIT: u64 = 2 * 1024 * 1024;
 
+/// The longest text of an error, in characters.
+const LONGEST: usize = 400;
+
 /// The text of a file; `None` where there is none. `shared` is for the words of an error.
 pub(super) fn text(path: &Path, shared: bool) -> Result<Option<String>, SettingsError> {
     let fault = |fault: String| SettingsError::Unreadable { path: path.into(), fault, shared };
@@ -70,6 +73,8 @@ impl Fault {
         let text = fault.to_string();
         let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
         let text = key.map_or(what.to_owned(), |key| format!("`{key}`: {what}"));
+        // The words of somebody else's file stand in it.
+        let text = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
         Self { line: fault.line(), column: fault.column(), text }
     }
 

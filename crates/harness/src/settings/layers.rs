@@ -16,6 +16,10 @@ use super::source::{Source, Where, read_all};
 /// Lists that are one value: the highest layer's holds. Under `models` and `providers` all are.
 const WHOLE: [&str; 2] = ["fallbackModel", "permissions.builtinDeny"];
 
+/// How many keys without a meaning are named, and with how many characters: a file may hold any number.
+const MOST: usize = 10;
+const LONGEST: usize = 100;
+
 /// What every file says. Nothing of it holds yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layers {
@@ -79,10 +83,15 @@ impl Layers {
 fn said(source: &Source, ignored: &[Ignored]) -> Vec<String> {
     let file = source.path.display();
     let mut notices = source.faults.clone();
-    notices.extend(source.unknown.iter().map(|key| match secret(key) {
-        true => format!("{file}: `{key}` is not used: keys do not belong there. Use `rsagent config set-key`"),
-        false => format!("{file}: `{key}` means nothing to this version"),
+    notices.extend(source.unknown.iter().take(MOST).map(|key| (key, short(key))).map(|(name, key)| {
+        match secret(name) {
+            true => format!("{file}: `{key}` is not used: keys do not belong there. Use `rsagent config set-key`"),
+            false => format!("{file}: `{key}` means nothing to this version"),
+        }
     }));
+    if let Some(more @ 1..) = source.unknown.len().checked_sub(MOST) {
+        notices.push(format!("{file}: {more} more keys mean nothing to this version"));
+    }
     let keys = |why| {
         let keys = ignored.iter().filter(move |ignored| ignored.why == why);
         keys.map(|ignored| format!("`{}`", ignored.key)).collect::<Vec<_>>().join(", ")
@@ -101,6 +110,11 @@ fn said(source: &Source, ignored: &[Ignored]) -> Vec<String> {
         notices.push(format!("{file}: there is no mode `{AUTO}` here; the default mode is used"));
     }
     notices
+}
+
+/// A name that somebody else wrote, fit for one line.
+fn short(key: &str) -> String {
+    key.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).take(LONGEST).collect()
 }
 
 /// Whether a name is that of a key or token.

@@ -10,6 +10,7 @@ mod layers;
 mod narrow;
 mod rules;
 mod schema;
+mod show;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -21,4 +22,5 @@ pub use layers::{Effective, Layers};
 pub use narrow::{Ignored, Why};
 pub use rules::FlagRules;
 pub use schema::schema;
+pub use show::Shown;
 pub use source::{Project, Source, Sources, Where};

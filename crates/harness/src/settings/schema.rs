@@ -77,3 +77,101 @@ pub(super) fn models(_: &mut SchemaGenerator) -> Schema {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The part of JSON Schema that ours uses. Gives where a value does not fit.
+    fn misfits(whole: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
+        if let Some(name) = schema["$ref"].as_str() {
+            return misfits(whole, whole.pointer(name.trim_start_matches('#')).unwrap(), value, at);
+        }
+        if let Some(any) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
+            let fits = any.iter().any(|schema| misfits(whole, schema, value, at).is_empty());
+            return if fits { Vec::new() } else { vec![at.to_owned()] };
+        }
+        let kinds = match &schema["type"] {
+            Value::Array(kinds) => kinds.clone(),
+            Value::Null => Vec::new(),
+            kind => vec![kind.clone()],
+        };
+        let is = |kind: &Value| match kind.as_str().unwrap() {
+            "string" => value.is_string(),
+            "boolean" => value.is_boolean(),
+            "number" => value.is_number(),
+            "integer" => value.is_u64(),
+            "array" => value.is_array(),
+            "object" => value.is_object(),
+            "null" => value.is_null(),
+            other => panic!("{other}"),
+        };
+        let listed = schema["enum"].as_array().is_none_or(|values| values.contains(value));
+        let one = schema["const"].is_null() || schema["const"] == *value;
+        if !kinds.is_empty() && !kinds.iter().any(is) || !listed || !one {
+            return vec![at.to_owned()];
+        }
+        let mut found = Vec::new();
+        for (key, part) in value.as_object().into_iter().flatten() {
+            let schema = match (&schema["properties"][key], &schema["additionalProperties"]) {
+                (Value::Null, Value::Bool(false)) => {
+                    found.push(format!("{at}.{key}"));
+                    continue;
+                }
+                (Value::Null, schema) | (schema, _) => schema,
+            };
+            found.extend(misfits(whole, schema, part, &format!("{at}.{key}")));
+        }
+        for (index, part) in value.as_array().into_iter().flatten().enumerate() {
+            found.extend(misfits(whole, &schema["items"], part, &format!("{at}[{index}]")));
+        }
+        found
+    }
+
+    fn check(value: &Value) -> Vec<String> {
+        let schema = schema();
+        misfits(&schema, &schema, value, "")
+    }
+
+    /// The schema and the types that read a file are of one mind.
+    #[test]
+    fn our_examples_fit_and_wrong_types_do_not() {
+        let readme = include_str!("../../../../README.md");
+        let (_, settings) = readme.split_once("\n## Settings\n").unwrap();
+        let example = settings.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+        let full = json!({
+            "$schema": "x", "model": "m", "fallbackModel": ["a"], "effortLevel": "xhigh", "alwaysThinkingEnabled": false,
+            "permissions": {"allow": ["Read"], "ask": [], "deny": [], "defaultMode": "dontAsk",
+                "additionalDirectories": ["/a"], "disableBypassPermissionsMode": "disable", "builtinDeny": [],
+                "disableAutoMode": "disable"},
+            "env": {"A": "x", "B": 1, "C": true}, "hooks": {}, "trustedFolders": ["/a"],
+            "providers": {"p": {"dialect": "openai", "baseUrl": "http://x", "apiKeyEnv": "K", "model": "m",
+                "smallModel": "s", "quirks": {"shortIds": true}, "body": {"x": [1]}}},
+            "models": {"m": {"contextWindow": 1, "maxOutput": 1, "images": true, "prices": [{"input": 1, "output": 2}]}}
+        });
+        for value in [serde_json::from_str(example).unwrap(), full, json!({"fallbackModel": "a"}), json!({})] {
+            assert_eq!(check(&value), Vec::<String>::new(), "{value}");
+            assert_eq!(super::super::file::typed(&value.to_string()).unwrap().unknown_keys(), Vec::<String>::new());
+        }
+        for (value, at) in [
+            (json!([]), ""),
+            (json!({"model": 1}), ".model"),
+            (json!({"effortLevel": "huge"}), ".effortLevel"),
+            (json!({"fallbackModel": 1}), ".fallbackModel"),
+            (json!({"permissions": []}), ".permissions"),
+            (json!({"permissions": {"deny": [1]}}), ".permissions.deny[0]"),
+            (json!({"permissions": {"defaultMode": "wild"}}), ".permissions.defaultMode"),
+            (
+                json!({"permissions": {"disableBypassPermissionsMode": "no"}}),
+                ".permissions.disableBypassPermissionsMode",
+            ),
+            (json!({"env": {"A": []}}), ".env.A"),
+            (json!({"providers": {"p": {"quirks": {"x": true}}}}), ".providers.p.quirks.x"),
+        ] {
+            assert_eq!(check(&value), [at], "{value}");
+            let read = super::super::file::object(&value.to_string())
+                .and_then(|_| super::super::file::typed(&value.to_string()));
+            assert!(read.is_err(), "{value}");
+        }
+    }
+}

@@ -191,7 +191,8 @@ fn an_untrusted_project_only_denies_and_asks() {
                     "{file}: no effect: `permissions.allow`, `permissions.defaultMode`, \
                      `permissions.additionalDirectories`, `permissions.builtinDeny`, \
                      `permissions.disableBypassPermissionsMode`, `model`, `fallbackModel`, `effortLevel`, \
-                     `alwaysThinkingEnabled`, `env`, `providers`, `models`, `trustedFolders` (the folder is not trusted). \
+                     `alwaysThinkingEnabled`, `env`, `providers`, `models`, `trustedFolders`, \
+                     `sandbox` (the folder is not trusted). \
                      Trust it with --trust"
                 ),
             ]
@@ -219,7 +220,8 @@ fn a_trusted_project_never_chooses_endpoint_key_or_bypass_mode() {
         let own = BTreeMap::from([("ANTHROPIC_BASE_URL".into(), "http://mine".into()), ("A".into(), "0".into())]);
         assert_eq!(all.own_variables(), own);
         assert!(all.is_shared(&["model"]) && !all.is_shared(&["permissions", "disableBypassPermissionsMode"]));
-        let ignored = "`permissions.defaultMode`, `permissions.builtinDeny`, `providers`, `models`, `trustedFolders`";
+        let ignored =
+            "`permissions.defaultMode`, `permissions.builtinDeny`, `providers`, `models`, `trustedFolders`, `sandbox`";
         let told =
             format!("{file}: no effect: {ignored} (a project may not set it). Set it in ~/.rsagent/settings.json");
         assert_eq!(stage.notices(&all)[1], told);
@@ -454,6 +456,17 @@ fn keys_of_claude_code_are_kept_in_silence_and_others_are_named() {
         let stage = Stage::new().with(USER, &json!({"permissions": {"defaultMode": name}}));
         assert_eq!(stage.settle(false).settings.permissions.mode(), Some(mode));
     }
+}
+
+#[test]
+fn names_that_somebody_else_chose_are_kept_short_and_few() {
+    let mut file: serde_json::Map<String, Value> = (0..12).map(|n| (format!("n{n:02}"), json!(1))).collect();
+    file.insert(format!("a\u{1b}[31m\n{}", "x".repeat(1000)), json!(1));
+    let stage = Stage::new().with(PROJECT, &Value::Object(file));
+    let notices = stage.notices(&stage.settle(false));
+    let first = format!("{PROJECT}: `a\u{fffd}[31m\u{fffd}{}` means nothing to this version", "x".repeat(93));
+    let last = format!("{PROJECT}: 3 more keys mean nothing to this version");
+    assert_eq!((notices.len(), &notices[0], &notices[10]), (11, &first, &last));
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub enum RegistryError {
     },
     /// A provider was chosen by name, and its key is not set.
     #[error(
-        "provider {provider} needs a key. Set {variable}, or choose another provider with --provider (mock needs none)"
+        "provider {provider} needs a key. Set {variable}, keep one with `rsagent config set-key {provider}`, or choose another provider with --provider (mock needs none)"
     )]
     MissingKey {
         /// The provider.

@@ -118,7 +118,7 @@ fn providers_of_the_user() {
     let keyed = || vec![user("hub", "anthropic", "https://hub.test/v1", Some("HUB_KEY"))];
     assert_eq!(decide(NONE, &[("HUB_KEY", "h")], keyed()).unwrap().provider, "hub");
     let error = decide((Some("hub"), None), &[], keyed()).unwrap_err().to_string();
-    insta::assert_snapshot!(error, @"provider hub needs a key. Set HUB_KEY, or choose another provider with --provider (mock needs none)");
+    insta::assert_snapshot!(error, @"provider hub needs a key. Set HUB_KEY, keep one with `rsagent config set-key hub`, or choose another provider with --provider (mock needs none)");
     let other = vec![user("deepseek", "anthropic", "http://127.0.0.1:1", None)];
     let resolved = decide(NONE, &[("DEEPSEEK_API_KEY", "d")], other);
     assert_eq!(url(resolved), "http://127.0.0.1:1/v1/messages");
@@ -138,7 +138,7 @@ fn ways_of_a_provider_may_be_set() {
 fn what_cannot_be_chosen_says_what_to_do() {
     let told = |flags, providers| decide(flags, &[], providers).unwrap_err().to_string();
     insta::assert_snapshot!(told((Some("nobody"), None), Vec::new()), @r#"there is no provider "nobody". Choose one of anthropic, deepseek, openai, openrouter, qwen, kimi, glm, mistral, ollama, lmstudio, llamacpp, vllm, mock, or add it under "providers" in the settings file"#);
-    insta::assert_snapshot!(told((Some("anthropic"), None), Vec::new()), @"provider anthropic needs a key. Set ANTHROPIC_API_KEY, or choose another provider with --provider (mock needs none)");
+    insta::assert_snapshot!(told((Some("anthropic"), None), Vec::new()), @"provider anthropic needs a key. Set ANTHROPIC_API_KEY, keep one with `rsagent config set-key anthropic`, or choose another provider with --provider (mock needs none)");
     let gemini = vec![user("local", "gemini", "http://127.0.0.1:1/v1", None)];
     insta::assert_snapshot!(told((Some("local"), None), gemini), @r#"provider local: dialect "gemini" is not known. Write "anthropic" or "openai""#);
     insta::assert_snapshot!(told((Some("ollama"), None), Vec::new()), @"provider ollama needs the name of a model. Name one with --model, or set providers.ollama.model in the settings file");
@@ -170,4 +170,19 @@ fn bounds_of_models() {
 fn a_key_is_never_shown() {
     let resolved = decide(NONE, &[("ANTHROPIC_API_KEY", "top-secret")], Vec::new()).unwrap();
     assert!(!format!("{resolved:?}").contains("top-secret"));
+}
+
+/// A key that is kept counts like a variable, which goes before it.
+#[test]
+fn a_kept_key_is_used_where_no_variable_is_set() {
+    let decide = |variables: &[(&str, &str)]| {
+        let variables: HashMap<&str, &str> = variables.iter().copied().collect();
+        let variable = |name: &str| variables.get(name).map(|value| (*value).to_owned());
+        let key = |provider: &str| (provider == "deepseek").then(|| "sk-kept".to_owned());
+        choose(&Choice { key: &key, ..choice(&variable) })
+    };
+    assert_eq!(decide(&[]).unwrap().provider, "deepseek");
+    assert_eq!(auth(decide(&[])), Auth::Key(Secret("sk-kept".into())));
+    assert_eq!(auth(decide(&[("DEEPSEEK_API_KEY", "sk-set")])), Auth::Key(Secret("sk-set".into())));
+    assert_eq!(decide(&[("ANTHROPIC_API_KEY", "sk-set")]).unwrap().provider, "anthropic");
 }
