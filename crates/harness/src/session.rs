@@ -21,7 +21,7 @@ use crate::context::{Context, Policy, without_thinking};
 use crate::environment::Environment;
 use crate::keys::KeyError;
 use crate::repeats::Repeats;
-use crate::settings::{Effective, FlagRules, SettingsError};
+use crate::settings::{Effective, FlagRules, SettingsError, few};
 use crate::toolset::Toolset;
 use crate::workspace::{Choices, Workspace};
 use crate::{defaults, git, memory, prompt};
@@ -186,7 +186,7 @@ impl Session {
                 .into_iter()
                 .chain(extensions.iter().flat_map(|feature| feature.tools())),
         );
-        warnings.extend(unknown(&rules, &all.names()));
+        warnings.extend(few(unknown(&rules, &all.names())));
         warnings.extend(connection.unmet.iter().cloned());
         if let Some(name) = config.tools.unknown(&all.names()) {
             return Err(SessionError::Tool { name: name.to_owned(), known: all.names().join(", ") });

@@ -21,6 +21,7 @@ pub use error::SettingsError;
 pub use layers::{Effective, Layers};
 pub use narrow::{Ignored, Why};
 pub use rules::FlagRules;
+pub(crate) use rules::few;
 pub use schema::schema;
 pub use show::Shown;
 pub use source::{Project, Source, Sources, Where};
