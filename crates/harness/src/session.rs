@@ -21,7 +21,7 @@ use crate::context::{Context, Policy, without_thinking};
 use crate::environment::Environment;
 use crate::keys::KeyError;
 use crate::repeats::Repeats;
-use crate::settings::{Effective, FlagRules, SettingsError, few};
+use crate::settings::{Effective, FlagRules, SettingsError, few, is_known_tool};
 use crate::toolset::Toolset;
 use crate::workspace::{Choices, Workspace};
 use crate::{defaults, git, memory, prompt};
@@ -394,7 +394,8 @@ impl Features {
 fn unknown(rules: &Rules, known: &[String]) -> Vec<String> {
     let mut warnings = Vec::new();
     for rule in rules.allow.iter().chain(&rules.ask).chain(&rules.deny) {
-        let named = known.contains(&rule.tool) || rule.tool == "Edit" || rule.tool.contains('*');
+        let named =
+            known.contains(&rule.tool) || rule.tool == "Edit" || rule.tool.contains('*') || is_known_tool(&rule.tool);
         if !named {
             let origin = rule.origin;
             let list = known.join(", ");

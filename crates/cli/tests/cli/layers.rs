@@ -217,7 +217,7 @@ fn the_users_settings_of_claude_code_hold() {
     let settings = json!({
         "env": {"ANTHROPIC_BASE_URL": server.url(), "ANTHROPIC_AUTH_TOKEN": "tok", "RSAGENT_MAX_RETRIES": 0},
         "model": "opus", "fallbackModel": ["haiku"], "effortLevel": "low", "hooks": {"Stop": []},
-        "permissions": {"defaultMode": "acceptEdits"}
+        "permissions": {"defaultMode": "acceptEdits", "allow": ["WebFetch(domain:a.b)", "mcp__a__b", "Grep", "TaskCreate"]}
     });
     std::fs::create_dir_all(place.home().join(".claude")).unwrap();
     std::fs::write(place.home().join(".claude/settings.json"), settings.to_string()).unwrap();
@@ -226,6 +226,7 @@ fn the_users_settings_of_claude_code_hold() {
     let asked: Vec<Value> = server.requests().iter().map(|request| request.body["model"].clone()).collect();
     assert_eq!(asked, [json!("claude-opus-5-5"), json!("claude-haiku-5-5")]);
     assert_eq!(server.requests()[0].header("authorization"), Some("Bearer tok"));
+    assert!(!ran.stderr.contains("names no tool") && !ran.stderr.contains("means nothing"), "{}", ran.stderr);
     // Where somebody else answers, a model of Anthropic's is no model.
     let init = place.events(&["--provider", "mock"], "hi").of("init").next().unwrap().clone();
     assert_eq!((&init["model"], &init["mode"]), (&json!("mock"), &json!("acceptEdits")));

@@ -18,6 +18,7 @@ mod tests;
 pub use content::{Disable, Permissions, Provider, Settings};
 pub use edit::{List, Saved, Scope, add_rule, remove_rule};
 pub use error::SettingsError;
+pub use known::is_known_tool;
 pub use layers::{Effective, Layers};
 pub use narrow::{Ignored, Why};
 pub use rules::FlagRules;
