@@ -22,7 +22,7 @@ use crate::explain::{Explained, explain};
 use crate::features::Features;
 use crate::keys::KeyError;
 use crate::sandbox::{Request, confine};
-use crate::settings::{Effective, FlagRules, SettingsError};
+use crate::settings::{Effective, FlagRules, SettingsError, few, is_known_tool};
 use crate::toolset::Toolset;
 use crate::workspace::{Choices, Workspace};
 use crate::{defaults, git, memory, prompt};
@@ -200,7 +200,7 @@ impl Session {
                 .into_iter()
                 .chain(extensions.iter().flat_map(|feature| feature.tools())),
         );
-        warnings.extend(unknown(&rules, &all.names()));
+        warnings.extend(few(unknown(&rules, &all.names())));
         warnings.extend(connection.unmet.iter().cloned());
         warnings.extend(jail.weakness());
         if let Some(name) = config.tools.unknown(&all.names()) {
@@ -404,7 +404,8 @@ fn request(config: &SessionConfig, profile: Profile) -> Request<'_> {
 fn unknown(rules: &Rules, known: &[String]) -> Vec<String> {
     let mut warnings = Vec::new();
     for rule in rules.allow.iter().chain(&rules.ask).chain(&rules.deny) {
-        let named = known.contains(&rule.tool) || rule.tool == "Edit" || rule.tool.contains('*');
+        let named =
+            known.contains(&rule.tool) || rule.tool == "Edit" || rule.tool.contains('*') || is_known_tool(&rule.tool);
         if !named {
             let origin = rule.origin;
             let list = known.join(", ");

@@ -195,6 +195,47 @@ fn managed_settings_go_before_everything() {
     assert_eq!(session.settings().settings.effort_level.map(|effort| format!("{effort:?}")), Some("High".into()));
 }
 
+#[test]
+fn a_flood_of_rules_is_said_in_a_few_lines() {
+    let rules: Vec<String> =
+        (0..5000).map(|n| format!("Nothing{n}")).chain((0..50).map(|n| format!("Bash({n}\n"))).collect();
+    let place = Place::new().with(PROJECT, &json!({"permissions": {"deny": rules}}).to_string());
+    let ran = place.run(&["-p", "run touch x", "--provider", "mock", "--dangerously-skip-permissions"]);
+    assert!(ran.stderr.lines().count() < 30, "{}", ran.stderr);
+    assert!(ran.stderr.contains("rsagent: 4990 more rules have no effect"), "{}", ran.stderr);
+    // A rule that cannot be read asks about its whole tool, and nobody is there to be asked.
+    assert!(!place.has("x") && ran.stderr.contains("every call of Bash is asked"), "{}", ran.stderr);
+}
+
+/// People keep a gateway and a model in the settings that they have for Claude Code.
+#[test]
+fn the_users_settings_of_claude_code_hold() {
+    let server = Server::start(|_, request| match request.body["model"] == "claude-opus-5-5" {
+        true => Reply::error(404, "not_found_error", "model: claude-opus-5-5"),
+        false => Reply::text("Done."),
+    });
+    let place = Place::new();
+    let settings = json!({
+        "env": {"ANTHROPIC_BASE_URL": server.url(), "ANTHROPIC_AUTH_TOKEN": "tok", "RSAGENT_MAX_RETRIES": 0},
+        "model": "opus", "fallbackModel": ["haiku"], "effortLevel": "low", "hooks": {"Stop": []},
+        "permissions": {"defaultMode": "acceptEdits", "allow": ["WebFetch(domain:a.b)", "mcp__a__b", "Grep", "TaskCreate"]}
+    });
+    std::fs::create_dir_all(place.home().join(".claude")).unwrap();
+    std::fs::write(place.home().join(".claude/settings.json"), settings.to_string()).unwrap();
+    let ran = place.run(&["-p", "go"]);
+    assert_eq!((ran.stdout.as_str(), ran.code), ("Done.\n", Some(0)), "{}", ran.stderr);
+    let asked: Vec<Value> = server.requests().iter().map(|request| request.body["model"].clone()).collect();
+    assert_eq!(asked, [json!("claude-opus-5-5"), json!("claude-haiku-5-5")]);
+    assert_eq!(server.requests()[0].header("authorization"), Some("Bearer tok"));
+    assert!(!ran.stderr.contains("names no tool") && !ran.stderr.contains("means nothing"), "{}", ran.stderr);
+    // Where somebody else answers, a model of Anthropic's is no model.
+    let init = place.events(&["--provider", "mock"], "hi").of("init").next().unwrap().clone();
+    assert_eq!((&init["model"], &init["mode"]), (&json!("mock"), &json!("acceptEdits")));
+    // Another folder of these settings is named by a variable.
+    let moved = place.env("CLAUDE_CONFIG_DIR", "/nowhere");
+    assert_eq!(moved.events(&["--provider", "mock"], "hi").of("init").next().unwrap()["mode"], "default");
+}
+
 const ALLOW: &str = r#"{"permissions": {"allow": ["Bash(touch x)"]}}"#;
 
 #[test]

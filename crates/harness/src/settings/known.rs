@@ -1,5 +1,6 @@
-//! Owns the keys that people have in their files for Claude Code and that have no meaning here:
-//! `known.json`. They are kept in silence, so that a file can be shared. Must not know our own keys.
+//! Owns the keys that people have in their files for Claude Code and that have no meaning here,
+//! `known.json`, and the names of its tools. Both are kept in silence, so that a file can be shared.
+//! Must not know our own keys and tools.
 
 use std::collections::BTreeMap;
 
@@ -19,4 +20,44 @@ pub(super) struct Known {
 /// The keys, each with the key above it before a dot. The file is part of the program; a test reads it.
 pub(super) fn known() -> BTreeMap<String, Known> {
     serde_json::from_str(include_str!("known.json")).unwrap_or_default()
+}
+
+/// Tools of Claude Code. A rule for one that is not here is no misspelling.
+const TOOLS: [&str; 30] = [
+    "AskUserQuestion",
+    "BashOutput",
+    "Cd",
+    "EnterPlanMode",
+    "EnterWorktree",
+    "ExitPlanMode",
+    "ExitWorktree",
+    "Glob",
+    "Grep",
+    "KillShell",
+    "LS",
+    "LSP",
+    "ListMcpResourcesTool",
+    "Monitor",
+    "MultiEdit",
+    "NotebookEdit",
+    "NotebookRead",
+    "ReadMcpResourceTool",
+    "SendMessage",
+    "Skill",
+    "SlashCommand",
+    "Task",
+    "TaskOutput",
+    "TaskStop",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+    "WebFetch",
+    "WebSearch",
+    "Workflow",
+];
+
+/// Whether Claude Code has a tool of this name.
+pub fn is_known_tool(name: &str) -> bool {
+    let family = ["mcp__", "Cron", "Task"].iter().any(|start| name.starts_with(start));
+    family || TOOLS.contains(&name)
 }

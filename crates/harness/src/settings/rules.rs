@@ -41,9 +41,26 @@ impl Effective {
             Some(list) => parse(list, Origin::BuiltIn, "permissions.builtinDeny")?,
             None => parse(builtin_deny, Origin::BuiltIn, "built-in deny list")?,
         });
-        Ok((rules, notices))
+        Ok((rules, few(notices)))
     }
 }
+
+/// Notices about rules, each on one line and not too many: a project may have any number of them.
+pub(crate) fn few(mut notices: Vec<String>) -> Vec<String> {
+    let more = notices.len().saturating_sub(MOST);
+    notices.truncate(MOST);
+    for notice in &mut notices {
+        *notice = notice.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+    }
+    if more > 0 {
+        notices.push(format!("{more} more rules have no effect"));
+    }
+    notices
+}
+
+/// How many notices there are, and with how many characters.
+const MOST: usize = 10;
+const LONGEST: usize = 500;
 
 /// The texts of one list of a file.
 pub(super) fn texts<'a>(source: &'a Source, key: &str) -> impl Iterator<Item = &'a str> {

@@ -133,6 +133,14 @@ mod tests {
         misfits(&schema, &schema, value, "")
     }
 
+    /// A key that gets a meaning leaves the list of those that have none.
+    #[test]
+    fn no_key_is_both_ours_and_only_kept() {
+        let ours = schemars::schema_for!(Settings).to_value();
+        let both: Vec<String> = known().into_keys().filter(|key| !ours["properties"][key].is_null()).collect();
+        assert_eq!(both, Vec::<String>::new());
+    }
+
     /// The schema and the types that read a file are of one mind.
     #[test]
     fn our_examples_fit_and_wrong_types_do_not() {

@@ -8,16 +8,13 @@ use std::path::Path;
 use super::FileError;
 
 /// Gives a file this content, readable for its owner alone. A folder that is not there is made for the
-/// owner alone, too; one in which others may write is refused, since they could put another file
-/// there. A link in the file's place is replaced, not followed.
+/// owner alone, too; one in which others may write is closed to them, since they could put another
+/// file there. A link in the file's place is replaced, not followed.
 pub fn write_private(path: &Path, content: &[u8]) -> Result<(), FileError> {
     let fault = |source| FileError::new("write", path, source);
     let folder = path.parent().unwrap_or(Path::new("/"));
     make(folder).map_err(fault)?;
-    if others(folder).map_err(fault)? & 0o022 != 0 {
-        let what = format!("others may write in {}; chmod 700 {}", folder.display(), folder.display());
-        return Err(fault(io::Error::other(what)));
-    }
+    close(folder).map_err(fault)?;
     let mut attempt = 0_u32;
     let (draft, mut file) = loop {
         let draft = folder.join(format!(".private-{}-{attempt}.tmp", std::process::id()));
@@ -35,18 +32,42 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<(), FileError> {
     written.map_err(fault)
 }
 
-/// What others than its owner may do with a file or folder, as the bits of its mode; 0 where the
-/// system has no modes.
+/// What others than us may do with a file or folder, as the bits of its mode: everything where it is
+/// neither ours nor root's; nothing where the system has no modes.
+#[cfg(unix)]
 pub fn others(path: &Path) -> io::Result<u32> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let metadata = std::fs::metadata(path)?;
-    #[cfg(unix)]
-    let bits = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077;
-    #[cfg(not(unix))]
-    let bits = {
-        let _ = metadata;
-        0
+    let us = rustix::process::geteuid();
+    let ours = us.is_root() || metadata.uid() == us.as_raw() || metadata.uid() == 0;
+    Ok(if ours { metadata.permissions().mode() & 0o077 } else { 0o077 })
+}
+
+/// The same where the system has no modes.
+#[cfg(not(unix))]
+pub fn others(path: &Path) -> io::Result<u32> {
+    std::fs::metadata(path).map(|_| 0)
+}
+
+/// Takes from others the right to write in a folder.
+#[cfg(unix)]
+fn close(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    if others(folder)? & 0o022 == 0 {
+        return Ok(());
+    }
+    let mut permissions = std::fs::metadata(folder)?.permissions();
+    permissions.set_mode(permissions.mode() & 0o755);
+    let shown = folder.display();
+    let refused = |fault| {
+        io::Error::other(format!("others may write in {shown} ({fault}); chmod 700 it, or give it to yourself"))
     };
-    Ok(bits)
+    std::fs::set_permissions(folder, permissions).map_err(refused)
+}
+
+#[cfg(not(unix))]
+fn close(_folder: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 fn make(folder: &Path) -> io::Result<()> {
@@ -96,13 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_write_in_is_refused() {
+    fn a_folder_in_which_others_may_write_is_closed() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("keys.json");
-        std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o770)).unwrap();
-        let fault = write_private(&path, b"x").unwrap_err().to_string();
-        let folder = place.path().display();
-        let expected = format!("cannot write {}: others may write in {folder}; chmod 700 {folder}", path.display());
-        assert_eq!((fault, path.exists()), (expected, false));
+        for (before, after) in [(0o775, 0o755), (0o770, 0o750), (0o777, 0o755), (0o711, 0o711)] {
+            std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(before)).unwrap();
+            write_private(&path, b"x").unwrap();
+            assert_eq!((mode(place.path()), mode(&path)), (after, 0o600));
+        }
     }
 }
