@@ -179,6 +179,7 @@ impl Session {
         );
         let mut warnings = unknown(&settings, &rules, &all.names());
         warnings.extend(connection.unmet.iter().cloned());
+        warnings.extend(jail.weakness());
         if let Some(name) = config.tools.unknown(&all.names()) {
             return Err(SessionError::Tool { name: name.to_owned(), known: all.names().join(", ") });
         }
@@ -307,10 +308,11 @@ impl Session {
     }
 
     /// Changes the sandbox, for commands that begin from now on. On an error it stays as it is.
-    pub fn set_sandbox(&mut self, profile: Profile) -> Result<(), SessionError> {
+    /// Gives what a person should know of it.
+    pub fn set_sandbox(&mut self, profile: Profile) -> Result<Vec<String>, SessionError> {
         self.jail.set(confine(&request(&self.config, profile), &self.settings.sandbox)?);
         self.params.init.sandbox = self.jail.level();
-        Ok(())
+        Ok(self.jail.weakness().into_iter().collect())
     }
 
     /// Tokens of the session so far, subagents included.

@@ -48,6 +48,17 @@ pub fn run(line: &str, session: &mut Session, view: &mut View) -> anyhow::Result
             }
             Err(fault) => view.fault(&fault.to_string())?,
         },
+        ("/sandbox", "") => show_sandbox(session, view)?,
+        ("/sandbox", name) => match name.parse().map(|profile| session.set_sandbox(profile)) {
+            Ok(Ok(notices)) => {
+                show_sandbox(session, view)?;
+                for notice in notices {
+                    view.fault(&notice)?;
+                }
+            }
+            Ok(Err(fault)) => view.fault(&fault.to_string())?,
+            Err(fault) => view.fault(&fault)?,
+        },
         ("/usage", _) => {
             let usage = session.usage();
             let input = usage.total() - usage.output_tokens;
@@ -74,6 +85,10 @@ pub fn run(line: &str, session: &mut Session, view: &mut View) -> anyhow::Result
 
 fn show_mode(session: &Session, view: &mut View) -> anyhow::Result<()> {
     view.say(&fill(&view.texts.mode_is, &[("mode", &session.mode())]))
+}
+
+fn show_sandbox(session: &Session, view: &mut View) -> anyhow::Result<()> {
+    view.say(&fill(&view.texts.sandbox_is, &[("level", &session.sandbox())]))
 }
 
 fn show_model(session: &Session, view: &mut View) -> anyhow::Result<()> {

@@ -55,6 +55,21 @@ pub enum Layer {
     Seatbelt,
 }
 
+impl Layer {
+    /// In what it falls short of the others, and what helps.
+    pub fn weakness(self) -> Option<&'static str> {
+        match self {
+            Self::Bubblewrap => None,
+            Self::Landlock => Some(
+                "with Landlock nothing new can be made directly in the workspace's folder, no commit can be made, \
+                 other processes can be seen, and modes and times of files outside can be changed; \
+                 install bubblewrap and allow user namespaces",
+            ),
+            Self::Seatbelt => Some("it was never tried on this system"),
+        }
+    }
+}
+
 impl fmt::Display for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

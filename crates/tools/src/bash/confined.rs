@@ -2,7 +2,7 @@
 //! was stopped. Must not know how a sandbox works.
 
 use host::process::{End, Finished};
-use host::sandbox::{Grant, Network, Plan, Profile};
+use host::sandbox::{Grant, Layer, Network, Plan, Profile};
 use kernel::{Effect, Judgement};
 use shell::Analysis;
 use shell::matching::{Pattern, covers};
@@ -119,7 +119,7 @@ impl Blocked {
     pub(super) fn line(self, confinement: &Confinement) -> String {
         let plan = confinement.sandbox.plan();
         let bounds = match self {
-            Self::Files => writes(plan),
+            Self::Files => writes(plan, confinement.sandbox.layer()),
             Self::Network => reaches(&plan.network),
         };
         let remedy = match confinement.may_leave {
@@ -130,14 +130,19 @@ impl Blocked {
     }
 }
 
-fn writes(plan: &Plan) -> String {
-    let names = "names such as .git, .rsagent and .vscode at the top of the workspace stay as they are";
+fn writes(plan: &Plan, layer: Layer) -> String {
+    let (temp, more) = match layer {
+        Layer::Bubblewrap => ("$TMPDIR and /tmp", ""),
+        Layer::Landlock => ("$TMPDIR", ", and nothing new can be made directly in these folders"),
+        Layer::Seatbelt => ("$TMPDIR", ""),
+    };
     match plan.profile {
-        Profile::Off | Profile::ReadOnly => "only $TMPDIR and /tmp may be written".to_owned(),
+        Profile::Off | Profile::ReadOnly => format!("only {temp} may be written"),
         Profile::WorkspaceWrite => {
             let folders = plan.roots.iter().chain(&plan.write);
             let shown: Vec<String> = folders.map(|path| path.display().to_string()).collect();
-            format!("only {}, $TMPDIR and /tmp may be written, and {names}", shown.join(", "))
+            let names = "names such as .git, .rsagent and .vscode at the top of the workspace stay as they are";
+            format!("only {}, {temp} may be written{more}, and {names}", shown.join(", "))
         }
     }
 }

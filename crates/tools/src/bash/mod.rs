@@ -85,9 +85,14 @@ impl TypedTool for Bash {
 
     fn judge(&self, input: &Input, rules: &Rules, place: &Place) -> Judgement {
         let judgement = judge::judge(&input.command, rules, place);
-        match self.jail.now() {
-            Some(confinement) => confined::adjust(judgement, input.way(&confinement, place), &confinement),
-            None => judgement,
+        let Some(confinement) = self.jail.now() else { return judgement };
+        match input.way(&confinement, place) {
+            // What only reads is covered elsewhere; out here it takes a rule for every part.
+            Way::Outside => {
+                let covered = judge::covered_by_rules(&input.command, rules, place);
+                confined::adjust(Judgement { covered, ..judgement }, Way::Outside, &confinement)
+            }
+            way => confined::adjust(judgement, way, &confinement),
         }
     }
 

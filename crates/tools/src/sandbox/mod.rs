@@ -46,6 +46,12 @@ impl Jail {
     pub fn level(&self) -> String {
         self.now().map_or_else(|| Profile::Off.to_string(), |confinement| confinement.sandbox.level())
     }
+
+    /// In what it falls short, for people.
+    pub fn weakness(&self) -> Option<String> {
+        let weakness = self.now()?.sandbox.layer().weakness()?;
+        Some(format!("the sandbox is weaker than it could be: {weakness}"))
+    }
 }
 
 /// A path as settings write it, absolute and with links followed.
