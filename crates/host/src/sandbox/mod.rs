@@ -15,6 +15,7 @@ mod landlock;
 mod plan;
 mod private;
 mod protect;
+mod proxy;
 #[cfg(target_os = "linux")]
 mod relay;
 mod seatbelt;
@@ -58,6 +59,9 @@ pub struct Sandbox {
     private: Private,
     /// The writable folders as they were at start.
     writable: Vec<Node>,
+    /// The way to hosts that are named.
+    #[cfg(target_os = "linux")]
+    _proxy: Option<proxy::Proxy>,
 }
 
 impl fmt::Debug for Sandbox {
@@ -128,13 +132,18 @@ mod prepare {
             let helper = std::fs::File::open(&plan.helper)
                 .map_err(|fault| other(format!("cannot open {}: {fault}", plan.helper.display())))?;
             let private = Private::new(&plan.temp).map_err(|fault| other(format!("no private folder: {fault}")))?;
+            let proxy = match &plan.network {
+                Network::Hosts(hosts) => Some(proxy::Proxy::start(&private.proxy(), hosts)),
+                Network::Off | Network::Open => None,
+            };
+            let _proxy = proxy.transpose().map_err(|fault| other(format!("no proxy: {fault}")))?;
             let writable = plan.nodes().map_err(other)?;
             let folders: Vec<PathBuf> = writable.iter().map(|node| node.path.clone()).collect();
             for grant in [Grant::Nothing, Grant::Commit] {
                 let fixed = protect::Protection::of(&plan, &folders, grant).map_err(other)?.fixed;
                 stubs::sweep(fixed.into_iter().map(|(path, _)| path).collect());
             }
-            let sandbox = std::sync::Arc::new(Self { plan, layer, program, helper, private, writable });
+            let sandbox = std::sync::Arc::new(Self { plan, layer, program, helper, private, writable, _proxy });
             sandbox.clone().try_out().map_err(|reason| match layer {
                 Layer::Bubblewrap => bubblewrap::remedy(reason),
                 Layer::Landlock | Layer::Seatbelt => other(reason),
