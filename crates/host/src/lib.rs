@@ -7,5 +7,4 @@
 pub mod files;
 pub mod paths;
 pub mod process;
-#[cfg(unix)]
 pub mod sandbox;

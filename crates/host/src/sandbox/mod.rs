@@ -5,8 +5,11 @@
 //! which is this program itself: it checks from inside that what the plan says is so, gives up what the
 //! plan does not grant, starts the command, and reports how it ended.
 
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "parts of the layers of Linux"))]
+
 #[cfg(target_os = "linux")]
 mod bubblewrap;
+#[cfg(unix)]
 mod enter;
 #[cfg(target_os = "linux")]
 pub mod helper;
@@ -15,6 +18,7 @@ mod landlock;
 mod plan;
 mod private;
 mod protect;
+#[cfg(unix)]
 mod proxy;
 #[cfg(target_os = "linux")]
 mod relay;
@@ -22,6 +26,7 @@ mod seatbelt;
 #[cfg(target_os = "linux")]
 mod seccomp;
 mod spec;
+#[cfg(unix)]
 mod stubs;
 
 use std::fmt;

@@ -155,6 +155,7 @@ impl Plan {
                 return Err(format!("{} is no absolute path in UTF-8", path.display()));
             }
         }
+        #[cfg(unix)]
         if let Network::Hosts(names) = &self.network {
             names.iter().try_for_each(|name| super::proxy::check(name))?;
         }
