@@ -103,7 +103,7 @@ mod linux {
                 Layer::Bubblewrap => command.grant,
                 Layer::Landlock | Layer::Seatbelt => Grant::Nothing,
             };
-            let Protection { fixed, open } = Protection::of(&self.plan, &writable, grant)?;
+            let Protection { fixed, open, nested } = Protection::of(&self.plan, &writable, grant)?;
             let mut stubs = Stubs::hold(fixed.iter().map(|(path, _)| path.as_path()));
             let mut mounts: Vec<Mount> = writable.iter().cloned().chain(open).map(Mount::Write).collect();
             mounts.push(Mount::Write(self.private.temp()));
@@ -115,6 +115,10 @@ mod linux {
                 } else {
                     refuse_link(path)?;
                 }
+            }
+            if self.layer == Layer::Bubblewrap {
+                // Another command may be at work on them, so what they are is not checked from inside.
+                mounts.extend(nested.into_iter().map(Mount::SealIfThere));
             }
             let hidden = self.hidden();
             mounts.extend(hidden.iter().map(|path| match path.is_dir() {

@@ -98,6 +98,22 @@ mod prepare {
 
     use super::*;
 
+    /// Removes place holders that a crash left, or a command that could not be seen to end.
+    fn sweep(plan: &Plan, writable: &[Node]) {
+        let folders: Vec<PathBuf> = writable.iter().map(|node| node.path.clone()).collect();
+        for grant in [Grant::Nothing, Grant::Commit] {
+            if let Ok(found) = protect::Protection::of(plan, &folders, grant) {
+                stubs::sweep(found.fixed.into_iter().map(|(path, _)| path).collect());
+            }
+        }
+    }
+
+    impl Drop for Sandbox {
+        fn drop(&mut self) {
+            sweep(&self.plan, &self.writable);
+        }
+    }
+
     impl Sandbox {
         /// Makes the private folder, clears away what a crash left, and tries the layers in order: the
         /// first in which a command runs to its end is used. `plan.layer` names one.
@@ -143,11 +159,7 @@ mod prepare {
             };
             let _proxy = proxy.transpose().map_err(|fault| other(format!("no proxy: {fault}")))?;
             let writable = plan.nodes().map_err(other)?;
-            let folders: Vec<PathBuf> = writable.iter().map(|node| node.path.clone()).collect();
-            for grant in [Grant::Nothing, Grant::Commit] {
-                let fixed = protect::Protection::of(&plan, &folders, grant).map_err(other)?.fixed;
-                stubs::sweep(fixed.into_iter().map(|(path, _)| path).collect());
-            }
+            sweep(&plan, &writable);
             let sandbox = std::sync::Arc::new(Self { plan, layer, program, helper, private, writable, _proxy });
             sandbox.clone().try_out().map_err(|reason| match layer {
                 Layer::Bubblewrap => bubblewrap::remedy(reason),

@@ -102,3 +102,17 @@ on_both_layers!(
 fn the_mode_of_a_file_outside() {
     stays_inside(Layer::Bubblewrap, nothing, "chmod 777 \"$OUT/old\" .git/hooks/sample");
 }
+
+/// What a repository further down runs, and settings that are there: Landlock would have to close the folders
+/// that they are in.
+#[test]
+fn a_hook_of_a_repository_further_down() {
+    let prepare = |yard: &Yard| {
+        for path in ["sub/dir/.git/hooks/sample", "sub/dir/.git/config", "sub/.claude/settings.json"] {
+            yard.place.write(path, "");
+        }
+    };
+    let script =
+        "cd sub; echo evil > dir/.git/hooks/pre-commit; echo evil >> dir/.git/config; echo x > .claude/settings.json";
+    stays_inside(Layer::Bubblewrap, prepare, script);
+}
