@@ -9,5 +9,4 @@ pub mod files;
 pub mod git;
 pub mod paths;
 pub mod process;
-#[cfg(unix)]
 pub mod sandbox;

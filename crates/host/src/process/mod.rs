@@ -22,7 +22,6 @@ mod unix;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-#[cfg(unix)]
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,10 +49,8 @@ pub struct Command {
     /// How many characters of output are kept: the first half of them and the last.
     pub output_limit: usize,
     /// What bounds the child; nothing but the rights of this process, if `None`.
-    #[cfg(unix)]
     pub sandbox: Option<Arc<crate::sandbox::Sandbox>>,
     /// What it may do beyond its sandbox.
-    #[cfg(unix)]
     pub grant: crate::sandbox::Grant,
 }
 

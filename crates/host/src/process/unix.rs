@@ -68,11 +68,14 @@ pub async fn run(
     running.tree.release();
     running.drain().map_err(system)?;
     let (output, dropped) = running.sink.finish();
-    match running.inside {
-        // A sandbox hides from us what the command itself came to; the helper tells.
-        Some(inside) if ended => Ok(Finished { end: inside.end(end, &command, &output)?, output, dropped }),
-        Some(_) | None => Ok(Finished { end, output, dropped }),
+    let Some(inside) = running.inside else { return Ok(Finished { end, output, dropped }) };
+    // A sandbox hides from us what the command itself came to; the helper tells.
+    let word = inside.word();
+    if word.is_sure() {
+        held.stubs.clear();
     }
+    let end = if ended { word.end(end, &command, &output)? } else { end };
+    Ok(Finished { end, output, dropped })
 }
 
 fn spawn(command: &Command, entered: Option<Entered>) -> io::Result<(Child, Receiver, Held)> {
@@ -82,7 +85,7 @@ fn spawn(command: &Command, entered: Option<Entered>) -> io::Result<(Child, Rece
     let (program, args, env, inherited, held) = match entered {
         None => (&command.program, &command.args, Vec::new(), Vec::new(), Held::default()),
         Some(Entered { ref program, ref args, env, inherited, control, stubs }) => {
-            (program, args, env, inherited, Held { control: control.map(Inside::new), _stubs: stubs })
+            (program, args, env, inherited, Held { control: control.map(Inside::new), stubs })
         }
     };
     // The builder holds the writing end; it must be gone before the first read.

@@ -19,6 +19,8 @@ pub(super) enum Mount {
     Write(PathBuf),
     /// May be read only.
     Seal(PathBuf),
+    /// The same, where it is still there.
+    SealIfThere(PathBuf),
     /// Shows this file at that place.
     Cover(PathBuf, PathBuf),
     /// A folder that nobody may look into.
@@ -28,7 +30,11 @@ pub(super) enum Mount {
 impl Mount {
     fn place(&self) -> &Path {
         match self {
-            Self::Write(path) | Self::Seal(path) | Self::Cover(_, path) | Self::Hide(path) => path,
+            Self::Write(path)
+            | Self::Seal(path)
+            | Self::SealIfThere(path)
+            | Self::Cover(_, path)
+            | Self::Hide(path) => path,
         }
     }
 }
@@ -83,6 +89,7 @@ pub(super) fn arguments(mut mounts: Vec<Mount>, share_network: bool, cwd: &Path)
         let words: Vec<&std::ffi::OsStr> = match mount {
             Mount::Write(path) => vec!["--bind".as_ref(), path.as_ref(), path.as_ref()],
             Mount::Seal(path) => vec!["--ro-bind".as_ref(), path.as_ref(), path.as_ref()],
+            Mount::SealIfThere(path) => vec!["--ro-bind-try".as_ref(), path.as_ref(), path.as_ref()],
             Mount::Cover(from, to) => vec!["--ro-bind".as_ref(), from.as_ref(), to.as_ref()],
             Mount::Hide(path) => {
                 hidden.push(path);
@@ -111,6 +118,7 @@ mod tests {
             Mount::Write("/w".into()),
             Mount::Write("/home/me/x/y".into()),
             Mount::Seal("/w/.git".into()),
+            Mount::SealIfThere("/w/sub/.claude".into()),
             Mount::Cover("/p/empty".into(), "/w/.envrc".into()),
             Mount::Hide("/home/me".into()),
             Mount::Hide("/root/.ssh".into()),
@@ -123,7 +131,7 @@ mod tests {
              --ro-bind / / --dev /dev --proc /proc --size 1073741824 --tmpfs /dev/shm --remount-ro /dev \
              --size 1073741824 --perms 1777 --tmpfs /tmp --bind /w /w --ro-bind /w/.git /w/.git \
              --ro-bind /p/empty /w/.envrc --perms 0555 --tmpfs /home/me --perms 0000 --tmpfs /root/.ssh \
-             --bind /home/me/x/y /home/me/x/y --remount-ro /home/me --remount-ro /root/.ssh --chdir /w --"
+             --ro-bind-try /w/sub/.claude /w/sub/.claude --bind /home/me/x/y /home/me/x/y --remount-ro /home/me --remount-ro /root/.ssh --chdir /w --"
         );
     }
 

@@ -4,8 +4,10 @@
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 
-use super::plan::{Layer, Network};
+use super::plan::{Grant, Layer, Network};
+use super::protect::Protection;
 use super::stubs::Stubs;
 use super::{Sandbox, seatbelt};
 use crate::process::Command;
@@ -33,6 +35,9 @@ impl Sandbox {
             #[cfg(not(target_os = "linux"))]
             Layer::Bubblewrap | Layer::Landlock => Err("this layer exists on Linux only".into()),
             Layer::Seatbelt => {
+                let writable: Vec<_> = self.writable.iter().map(|node| node.path.clone()).collect();
+                let fixed = Protection::of(&self.plan, &writable, Grant::Nothing)?.fixed;
+                fixed.iter().try_for_each(|(path, _)| refuse_link(path))?;
                 let profile = seatbelt::profile(&self.plan, &self.private.temp())?;
                 let mut args: Vec<OsString> = vec!["-p".into(), profile.into(), "--".into(), command.program.clone()];
                 args.extend(command.args.iter().cloned());
@@ -63,6 +68,17 @@ impl Sandbox {
     }
 }
 
+/// What is laid over a link lands on its target, and the link itself could be replaced.
+fn refuse_link(path: &Path) -> Result<(), String> {
+    match std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink()) {
+        true => Err(format!(
+            "{} is a symbolic link, and the sandbox could not protect it. Replace it by what it points to",
+            path.display()
+        )),
+        false => Ok(()),
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod linux {
     //! Owns what the two layers of Linux need.
@@ -73,8 +89,7 @@ mod linux {
 
     use super::*;
     use crate::sandbox::bubblewrap::{self, Mount};
-    use crate::sandbox::plan::Grant;
-    use crate::sandbox::protect::{Kind, Protection};
+    use crate::sandbox::protect::Kind;
     use crate::sandbox::spec::{Node, Sockets, Spec};
     use crate::sandbox::stubs::is_stub;
     use crate::sandbox::{HELPER, landlock};
@@ -88,7 +103,7 @@ mod linux {
                 Layer::Bubblewrap => command.grant,
                 Layer::Landlock | Layer::Seatbelt => Grant::Nothing,
             };
-            let Protection { fixed, open } = Protection::of(&self.plan, &writable, grant)?;
+            let Protection { fixed, open, nested } = Protection::of(&self.plan, &writable, grant)?;
             let mut stubs = Stubs::hold(fixed.iter().map(|(path, _)| path.as_path()));
             let mut mounts: Vec<Mount> = writable.iter().cloned().chain(open).map(Mount::Write).collect();
             mounts.push(Mount::Write(self.private.temp()));
@@ -100,6 +115,10 @@ mod linux {
                 } else {
                     refuse_link(path)?;
                 }
+            }
+            if self.layer == Layer::Bubblewrap {
+                // Another command may be at work on them, so what they are is not checked from inside.
+                mounts.extend(nested.into_iter().map(Mount::SealIfThere));
             }
             let hidden = self.hidden();
             mounts.extend(hidden.iter().map(|path| match path.is_dir() {
@@ -188,17 +207,6 @@ mod linux {
         /// What may not be read and is there, by its real name.
         fn hidden(&self) -> BTreeSet<PathBuf> {
             self.plan.deny_read.iter().filter_map(|path| path.canonicalize().ok()).collect()
-        }
-    }
-
-    /// What is laid over a link lands on its target, and the link itself could be replaced.
-    fn refuse_link(path: &Path) -> Result<(), String> {
-        match std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink()) {
-            true => Err(format!(
-                "{} is a symbolic link, and the sandbox could not protect it. Replace it by what it points to",
-                path.display()
-            )),
-            false => Ok(()),
         }
     }
 }

@@ -5,8 +5,11 @@
 //! which is this program itself: it checks from inside that what the plan says is so, gives up what the
 //! plan does not grant, starts the command, and reports how it ended.
 
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "parts of the layers of Linux"))]
+
 #[cfg(target_os = "linux")]
 mod bubblewrap;
+#[cfg(unix)]
 mod enter;
 #[cfg(target_os = "linux")]
 pub mod helper;
@@ -15,12 +18,15 @@ mod landlock;
 mod plan;
 mod private;
 mod protect;
+#[cfg(unix)]
+mod proxy;
 #[cfg(target_os = "linux")]
 mod relay;
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod seccomp;
 mod spec;
+#[cfg(unix)]
 mod stubs;
 
 use std::fmt;
@@ -58,6 +64,9 @@ pub struct Sandbox {
     private: Private,
     /// The writable folders as they were at start.
     writable: Vec<Node>,
+    /// The way to hosts that are named.
+    #[cfg(target_os = "linux")]
+    _proxy: Option<proxy::Proxy>,
 }
 
 impl fmt::Debug for Sandbox {
@@ -88,6 +97,22 @@ mod prepare {
     //! Owns finding a layer that works.
 
     use super::*;
+
+    /// Removes place holders that a crash left, or a command that could not be seen to end.
+    fn sweep(plan: &Plan, writable: &[Node]) {
+        let folders: Vec<PathBuf> = writable.iter().map(|node| node.path.clone()).collect();
+        for grant in [Grant::Nothing, Grant::Commit] {
+            if let Ok(found) = protect::Protection::of(plan, &folders, grant) {
+                stubs::sweep(found.fixed.into_iter().map(|(path, _)| path).collect());
+            }
+        }
+    }
+
+    impl Drop for Sandbox {
+        fn drop(&mut self) {
+            sweep(&self.plan, &self.writable);
+        }
+    }
 
     impl Sandbox {
         /// Makes the private folder, clears away what a crash left, and tries the layers in order: the
@@ -128,13 +153,14 @@ mod prepare {
             let helper = std::fs::File::open(&plan.helper)
                 .map_err(|fault| other(format!("cannot open {}: {fault}", plan.helper.display())))?;
             let private = Private::new(&plan.temp).map_err(|fault| other(format!("no private folder: {fault}")))?;
+            let proxy = match &plan.network {
+                Network::Hosts(hosts) => Some(proxy::Proxy::start(&private.proxy(), hosts)),
+                Network::Off | Network::Open => None,
+            };
+            let _proxy = proxy.transpose().map_err(|fault| other(format!("no proxy: {fault}")))?;
             let writable = plan.nodes().map_err(other)?;
-            let folders: Vec<PathBuf> = writable.iter().map(|node| node.path.clone()).collect();
-            for grant in [Grant::Nothing, Grant::Commit] {
-                let fixed = protect::Protection::of(&plan, &folders, grant).map_err(other)?.fixed;
-                stubs::sweep(fixed.into_iter().map(|(path, _)| path).collect());
-            }
-            let sandbox = std::sync::Arc::new(Self { plan, layer, program, helper, private, writable });
+            sweep(&plan, &writable);
+            let sandbox = std::sync::Arc::new(Self { plan, layer, program, helper, private, writable, _proxy });
             sandbox.clone().try_out().map_err(|reason| match layer {
                 Layer::Bubblewrap => bubblewrap::remedy(reason),
                 Layer::Landlock | Layer::Seatbelt => other(reason),

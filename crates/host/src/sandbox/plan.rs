@@ -155,6 +155,10 @@ impl Plan {
                 return Err(format!("{} is no absolute path in UTF-8", path.display()));
             }
         }
+        #[cfg(unix)]
+        if let Network::Hosts(names) = &self.network {
+            names.iter().try_for_each(|name| super::proxy::check(name))?;
+        }
         let around = |inner: &Path| self.writable().find(|path| inner.starts_with(path));
         if around(Path::new("/")).is_some() {
             return Err("the workspace is the root of the whole system. Start in the folder of a project".into());

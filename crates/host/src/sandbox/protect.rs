@@ -28,6 +28,9 @@ pub(super) struct Protection {
     pub(super) fixed: BTreeSet<(PathBuf, Kind)>,
     /// Folders that a grant opens.
     pub(super) open: BTreeSet<PathBuf>,
+    /// What is there already, further down: protected names, and what runs or configures something in other
+    /// repositories. Links among them are left alone.
+    pub(super) nested: BTreeSet<PathBuf>,
 }
 
 #[derive(Deserialize, Default)]
@@ -37,6 +40,12 @@ struct Names {
 }
 
 static NAMES: LazyLock<Option<Names>> = LazyLock::new(|| serde_json::from_str(include_str!("protected.json")).ok());
+
+/// How far down protected names are looked for, in how many folders at most, and where not: there are many
+/// folders in these, and tools make them anew.
+const DEPTH: usize = 3;
+const FOLDERS: usize = 1_000;
+const SKIPPED: [&str; 3] = ["node_modules", "target", ".venv"];
 
 /// The parts of a repository that run or configure something.
 const INSIDE: [(&str, Kind); 6] = [
@@ -71,6 +80,7 @@ impl Protection {
                     found.fixed.insert((path, kind));
                 }
             }
+            found.look_into(folder, names, grant);
             if grant != Grant::Nothing
                 && let Some(repository) = Repository::above(folder)
             {
@@ -83,6 +93,33 @@ impl Protection {
             }
         }
         Ok(found)
+    }
+
+    /// Looks for protected names below a folder's own.
+    fn look_into(&mut self, folder: &Path, names: &Names, grant: Grant) {
+        let mut folders = vec![(folder.to_owned(), 0)];
+        let mut next = 0;
+        while let Some((folder, depth)) = folders.get(next).cloned().filter(|_| next < FOLDERS) {
+            next += 1;
+            for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let (path, name) = (entry.path(), entry.file_name());
+                let Ok(kind) = entry.file_type() else { continue };
+                let is = |list: &[String]| list.iter().any(|known| name == known.as_str());
+                let protected = is(&names.folders) || is(&names.files);
+                if depth > 0 && name == ".git" && kind.is_dir() {
+                    let inside = INSIDE.iter().map(|(part, _)| path.join(part)).filter(is_no_link);
+                    self.nested.extend(inside);
+                } else if depth > 0 && protected && !kind.is_symlink() && grant != Grant::Checkout {
+                    self.nested.insert(path);
+                } else if !protected
+                    && kind.is_dir()
+                    && depth < DEPTH
+                    && !SKIPPED.iter().any(|skipped| name == *skipped)
+                {
+                    folders.push((path, depth + 1));
+                }
+            }
+        }
     }
 
     /// A `.git` that is a file names folders, which may be writable as part of another root.
@@ -118,6 +155,10 @@ impl Protection {
             }
         }
     }
+}
+
+fn is_no_link(path: &PathBuf) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| !found.file_type().is_symlink())
 }
 
 /// A repository as git would find it.

@@ -74,3 +74,75 @@ fn text(path: &Path) -> Result<&str, String> {
     let text = path.to_str().filter(|text| !text.contains(['\n', '\0', '^', '\\']));
     text.ok_or_else(|| format!("{} cannot be written into a profile", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::plan::Profile;
+
+    fn plan(network: Network) -> Plan {
+        Plan {
+            profile: Profile::WorkspaceWrite,
+            network,
+            roots: vec!["/Users/me/w".into()],
+            home: Some("/Users/me".into()),
+            temp: "/private/var/t".into(),
+            write: Vec::new(),
+            deny_write: Vec::new(),
+            deny_read: vec!["/Users/me/.ssh".into()],
+            allow_read: vec!["/Users/me/.ssh/known_hosts".into()],
+            unix_sockets: false,
+            helper: "/bin/rsagent".into(),
+            layer: None,
+        }
+    }
+
+    #[test]
+    fn the_profile_for_a_workspace() {
+        let text = profile(&plan(Network::Off), Path::new("/private/var/t/tmp")).unwrap();
+        let expected = r##"(version 1)
+(deny default)
+(allow process-fork)
+(allow process-exec)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow file-read*)
+(allow file-ioctl (literal "/dev/null"))
+(allow file-write-data (literal "/dev/null") (literal "/dev/zero"))
+(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo")
+  (global-name "com.apple.system.notification_center") (global-name "com.apple.logd"))
+(allow file-write* (subpath "/Users/me/w"))
+(allow file-write* (subpath "/private/var/t/tmp"))
+(deny file-write* (regex #"^/[uU][sS][eE][rR][sS]/[mM][eE]/[wW]/[.][cC][lL][aA][uU][dD][eE](/|$)"))
+(deny file-write* (regex #"^/[uU][sS][eE][rR][sS]/[mM][eE]/[wW]/[.][dD][eE][vV][cC][oO][nN][tT][aA][iI][nN][eE][rR](/|$)"))
+(deny file-write* (regex #"^/[uU][sS][eE][rR][sS]/[mM][eE]/[wW]/[.][eE][nN][vV][rR][cC](/|$)"))
+(deny file-write* (regex #"^/[uU][sS][eE][rR][sS]/[mM][eE]/[wW]/[.][gG][iI][tT](/|$)"))
+(deny file-write* (regex #"^/[uU][sS][eE][rR][sS]/[mM][eE]/[wW]/[.][gG][iI][tT][mM][oO][dD][uU][lL][eE][sS](/|$)"))
+(deny file-write* (regex #"^/[uU][sS][eE][rR][sS]/[mM][eE]/[wW]/[.][hH][uU][sS][kK][yY](/|$)"))
+(deny file-write* (regex #"^/[uU][sS][eE][rR][sS]/[mM][eE]/[wW]/[.][iI][dD][eE][aA](/|$)"))
+(deny file-write* (regex #"^/[uU][sS][eE][rR][sS]/[mM][eE]/[wW]/[.][mM][cC][pP][.][jJ][sS][oO][nN](/|$)"))
+(deny file-write* (regex #"^/[uU][sS][eE][rR][sS]/[mM][eE]/[wW]/[.][rR][sS][aA][gG][eE][nN][tT](/|$)"))
+(deny file-write* (regex #"^/[uU][sS][eE][rR][sS]/[mM][eE]/[wW]/[.][vV][sS][cC][oO][dD][eE](/|$)"))
+(deny file-read* (subpath "/Users/me/.ssh"))
+(allow file-read* (subpath "/Users/me/.ssh/known_hosts"))
+"##;
+        assert_eq!(text, expected);
+        let open = profile(&plan(Network::Open), Path::new("/t")).unwrap();
+        assert!(open.ends_with("(allow network-outbound (remote ip))\n(allow network-inbound (local ip))\n"));
+        let hosts = profile(&plan(Network::Hosts(vec!["a.b".into()])), Path::new("/t"));
+        assert_eq!(hosts, Err("single hosts cannot be let through on this system yet".into()));
+    }
+
+    #[test]
+    fn a_path_cannot_end_its_own_quotation() {
+        let with = |root: &str| {
+            let plan = Plan { roots: vec![root.into()], ..plan(Network::Off) };
+            profile(&plan, Path::new("/t"))
+        };
+        assert!(with("/w\")(allow default)(x \"").is_err());
+        assert!(with("/w\\").is_err());
+        assert!(with("/w\n").is_err());
+        assert!(with("/w (1)").unwrap().contains(r##"^/[wW][ ][(]1[)]/[.][gG][iI][tT](/|$)"##));
+    }
+}

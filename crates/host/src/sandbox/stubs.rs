@@ -67,12 +67,13 @@ mod linux {
             let times = Timestamps { last_access: then, last_modification: then };
             Ok(utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
         }
-    }
 
-    impl Drop for Stubs {
-        fn drop(&mut self) {
-            self.locks.clear();
-            sweep(std::mem::take(&mut self.made));
+        /// The command is over with all that it started, so its place holders go, unless another needs them.
+        /// Where that is not certain they stay until the sandbox ends: a process that is still about to die
+        /// would find its mounts gone.
+        pub(crate) fn clear(self) {
+            drop(self.locks);
+            sweep(self.made);
         }
     }
 
@@ -139,9 +140,9 @@ mod linux {
             make(&mut first);
             make(&mut second);
             assert_eq!(paths.iter().map(|path| is_stub(path)).collect::<Vec<_>>(), [true, true, false]);
-            drop(first);
+            first.clear();
             assert!(is_stub(&paths[0]) && is_stub(&paths[1]));
-            drop(second);
+            second.clear();
             assert_eq!(paths.iter().map(|path| path.exists()).collect::<Vec<_>>(), [false, false, true]);
         }
 
@@ -151,7 +152,6 @@ mod linux {
             let path = folder.path().join(".envrc");
             let mut stubs = Stubs::hold([path.as_path()].into_iter());
             stubs.make(&path, Kind::File).unwrap();
-            stubs.made.clear();
             drop(stubs);
             assert!(is_stub(&path));
             sweep(vec![path.clone()]);
@@ -164,3 +164,8 @@ mod linux {
 #[cfg(not(target_os = "linux"))]
 #[derive(Default)]
 pub(crate) struct Stubs;
+
+#[cfg(not(target_os = "linux"))]
+impl Stubs {
+    pub(crate) fn clear(self) {}
+}

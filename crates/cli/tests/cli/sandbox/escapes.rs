@@ -1,33 +1,28 @@
 //! Ways out that go by files. Each is tried in a sandbox, where it must change nothing, and in none, where it
 //! must work: else the test would show nothing.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::symlink;
 
 use super::{Layer, Yard, on_both_layers};
 
 /// Tries a script in the layer and in none.
 fn stays_inside(layer: Layer, prepare: impl Fn(&Yard), script: &str) {
-    let changed = |layer| {
+    let changes = |layer| {
         let yard = Yard::new(layer);
         prepare(&yard);
-        let before = yard.snapshot();
-        let ran = yard.sh(script);
-        let after = yard.snapshot();
         // What is made in the workspace is allowed, save the names that are protected.
-        let work = yard.place.work();
-        let free = |path: &std::path::Path| {
-            let rest = path.strip_prefix(&work);
-            rest.is_ok_and(|rest| rest.starts_with("free"))
-        };
-        let kept = |list: &[(std::path::PathBuf, String)]| {
-            list.iter().filter(|(path, _)| !free(path)).cloned().collect::<Vec<_>>()
-        };
-        (kept(&before) != kept(&after), ran)
+        let free = yard.place.work().join("free");
+        let look = || yard.snapshot().into_iter().filter(|(path, _)| !path.starts_with(&free)).collect::<BTreeSet<_>>();
+        let before = look();
+        let ran = yard.sh(script);
+        let changes: Vec<_> = before.symmetric_difference(&look()).cloned().collect();
+        (changes, ran)
     };
-    let (out, ran) = changed(layer);
-    assert!(!out, "{layer:?} let it through: {ran:?}");
-    let (out, ran) = changed(Layer::Off);
-    assert!(out, "this is no way out even without a sandbox: {ran:?}");
+    let (changed, ran) = changes(layer);
+    assert_eq!(changed, [], "{layer:?} let it through: {ran:?}");
+    let (changed, ran) = changes(Layer::Off);
+    assert!(!changed.is_empty(), "this is no way out even without a sandbox: {ran:?}");
 }
 
 fn nothing(_: &Yard) {}
@@ -79,7 +74,7 @@ fn a_hard_link_to_a_file_outside(layer: Layer) {
 
 fn the_root_of_a_process(layer: Layer) {
     let script = "echo x > /proc/self/root$OUT/a; cd /proc/self/cwd/../outside && echo x > b; \
-                  for p in /proc/[0-9]*; do echo x > $p/root$OUT/c; echo x > $p/cwd/../outside/d; done 2>/dev/null";
+                  for p in $$ $PPID; do echo x > /proc/$p/root$OUT/c; echo x > /proc/$p/cwd/../outside/d; done";
     stays_inside(layer, nothing, script);
 }
 
@@ -106,4 +101,18 @@ on_both_layers!(
 #[test]
 fn the_mode_of_a_file_outside() {
     stays_inside(Layer::Bubblewrap, nothing, "chmod 777 \"$OUT/old\" .git/hooks/sample");
+}
+
+/// What a repository further down runs, and settings that are there: Landlock would have to close the folders
+/// that they are in.
+#[test]
+fn a_hook_of_a_repository_further_down() {
+    let prepare = |yard: &Yard| {
+        for path in ["sub/dir/.git/hooks/sample", "sub/dir/.git/config", "sub/.claude/settings.json"] {
+            yard.place.write(path, "");
+        }
+    };
+    let script =
+        "cd sub; echo evil > dir/.git/hooks/pre-commit; echo evil >> dir/.git/config; echo x > .claude/settings.json";
+    stays_inside(Layer::Bubblewrap, prepare, script);
 }

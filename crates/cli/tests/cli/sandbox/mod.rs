@@ -85,17 +85,17 @@ impl Yard {
 
     /// Has this test binary try something inside; see `probe`.
     pub fn probe(&self, what: &str) -> Ran {
-        Ran::of(self.probing(what).output().unwrap())
+        Ran::of(self.probing(&[], what).output().unwrap())
     }
 
-    pub fn probing(&self, what: &str) -> Command {
+    pub fn probing(&self, flags: &[&str], what: &str) -> Command {
         // Where it is may be hidden inside.
         let own = self.place.work().join("tests");
         let built = std::env::current_exe().unwrap();
         std::fs::hard_link(&built, &own).or_else(|_| std::fs::copy(&built, &own).map(drop)).unwrap();
         let test = "tests::sandbox::probe::probe";
         let words = [own.to_str().unwrap(), test, "--exact", "--ignored", "--nocapture"];
-        let mut command = self.command(&[], &words);
+        let mut command = self.command(flags, &words);
         command.env("RSAGENT_PROBE", what);
         command
     }

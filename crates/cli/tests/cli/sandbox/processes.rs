@@ -142,7 +142,7 @@ fn memory_is_not_filled_with_files() {
 fn the_number_of_processes_is_bounded() {
     let most = |layer| {
         let yard = Yard::new(layer);
-        let mut probe = yard.probing("threads 4500");
+        let mut probe = yard.probing(&[], "threads 4500");
         if rustix::process::getuid().is_root() {
             let owned =
                 [yard.place.work(), yard.place.home(), yard.outside(), yard.place.work().parent().unwrap().into()];

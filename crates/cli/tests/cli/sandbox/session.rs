@@ -248,10 +248,13 @@ fn the_terminal_offers_shows_and_changes_it() {
     assert!(welcome.contains("/sandbox workspace-write confines them"), "{welcome}");
     screen.enter("/sandbox");
     screen.wait_for("Sandbox: off");
+    screen.wait_for_prompt();
     screen.enter("/sandbox loose");
     screen.wait_for("unknown sandbox profile `loose`; use off, read-only, workspace-write");
+    screen.wait_for_prompt();
     screen.enter("/sandbox read-only");
     screen.wait_for("Sandbox: read-only (bubblewrap)");
+    screen.wait_for_prompt();
     screen.enter("run touch one");
     screen.wait_for("y = once");
     screen.enter("y");
@@ -259,7 +262,8 @@ fn the_terminal_offers_shows_and_changes_it() {
     screen.wait_for_prompt();
     assert!(!place.has("one"));
     screen.enter("/sandbox off");
-    screen.wait_for("Sandbox: off");
+    screen.wait("that it is off again", |contents| contents.matches("Sandbox: off").count() == 2);
+    screen.wait_for_prompt();
     screen.enter("/exit");
     assert_eq!(screen.exit_code(), 0);
 }

@@ -5,6 +5,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 
+use super::super::support::Ran;
 use super::{Layer, Yard, got_through, on_both_layers};
 
 /// Tries a probe in the layer and in none. `arrived` says whether it was heard outside.
@@ -125,4 +126,49 @@ fn a_pair_of_streams_works() {
 fn a_command_can_talk_to_itself() {
     let ran = Yard::new(Layer::Bubblewrap).probe("own-server");
     assert!(got_through(&ran), "{ran:?}");
+}
+
+/// With hosts that are named there is one way out, and it leads to them alone.
+#[test]
+fn the_proxy_leads_to_named_hosts_and_never_back() {
+    let (listener, port) = tcp_listener();
+    for (target, answer) in [
+        (format!("other.example:{port}"), "the host other.example is not in sandbox.network.allowedDomains"),
+        (format!("127.0.0.1:{port}"), "the host 127.0.0.1 is not in sandbox.network.allowedDomains"),
+        (format!("localhost:{port}"), "localhost leads to an address of this machine or of its own network"),
+    ] {
+        let yard = Yard::new(Layer::Bubblewrap);
+        let ran = Ran::of(yard.probing(&["--allow-host", "localhost"], &format!("proxy {target}")).output().unwrap());
+        assert!(got_through(&ran), "{target}: {ran:?}");
+        assert!(ran.stdout.contains("HTTP/1.1 403 Forbidden"), "{target}: {ran:?}");
+        assert!(ran.stdout.contains(&format!("blocked by the sandbox: {answer}")), "{target}: {ran:?}");
+    }
+    let yard = Yard::new(Layer::Bubblewrap);
+    for probe in [format!("tcp {port}"), "unix /var/run/x".to_owned()] {
+        let ran = Ran::of(yard.probing(&["--allow-host", "localhost"], &probe).output().unwrap());
+        assert!(!got_through(&ran), "{ran:?}");
+        std::fs::remove_file(yard.place.work().join("tests")).unwrap();
+    }
+    assert!(!accepted(listener.accept()));
+}
+
+#[test]
+fn all_of_the_network_is_there_where_that_is_said() {
+    let (listener, port) = tcp_listener();
+    let ran =
+        Ran::of(Yard::new(Layer::Bubblewrap).probing(&["--allow-host", "*"], &format!("tcp {port}")).output().unwrap());
+    assert!(got_through(&ran) && accepted(listener.accept()), "{ran:?}");
+}
+
+#[test]
+fn hosts_that_cannot_be_let_through_are_refused() {
+    let refused = |layer, host: &str| {
+        let ran = Ran::of(Yard::new(layer).command(&["--allow-host", host], &["true"]).output().unwrap());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+        ran.stderr
+    };
+    let fault = refused(Layer::Bubblewrap, "10.0.0.1");
+    assert!(fault.contains("`10.0.0.1` is no name of a host; write `example.com` or `*.example.com`"), "{fault}");
+    let fault = refused(Layer::Landlock, "example.com");
+    assert!(fault.contains("landlock: it cannot let single hosts through. Install bubblewrap"), "{fault}");
 }
