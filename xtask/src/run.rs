@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::bubblewrap;
+
 /// Runs every test. `cargo nextest` where it is installed, else `cargo test`: the same tests.
 pub fn test(root: &Path) -> Result<(), String> {
+    bubblewrap::require()?;
     let nextest = Command::new("cargo")
         .args(["nextest", "--version"])
         .stdout(Stdio::null())
@@ -23,6 +26,17 @@ pub fn chaos(root: &Path, arguments: &[String]) -> Result<(), String> {
     let variables = [("RSAGENT_CHAOS_SESSIONS", number(0, "1000")), ("RSAGENT_CHAOS_SEED", number(1, "1"))];
     let test = "tests::chaos::as_many_sessions_as_asked_for";
     let exact = ["test", "--package", "cli", "--test", "cli", "--", test, "--exact", "--ignored", "--nocapture"];
+    step_with(root, &exact, &variables)
+}
+
+/// The long run of the jail: so many texts from a seed on, of which those that are called read-only are run for real;
+/// a million from the first by default.
+pub fn jail(root: &Path, arguments: &[String]) -> Result<(), String> {
+    bubblewrap::require()?;
+    let number = |at: usize, usual| arguments.get(at).map_or(usual, String::as_str);
+    let variables = [("RSAGENT_JAIL_COUNT", number(0, "1000000")), ("RSAGENT_JAIL_SEED", number(1, "1"))];
+    let test = "jail::as_many_texts_as_asked_for";
+    let exact = ["test", "--package", "shell", "--test", "shell", "--", test, "--exact", "--ignored", "--nocapture"];
     step_with(root, &exact, &variables)
 }
 

@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "text")]
     pub output_format: OutputFormat,
 
-    /// Permission mode: default, acceptEdits, plan or bypassPermissions.
+    /// Permission mode: default, acceptEdits, plan, bypassPermissions or dontAsk.
     #[arg(long, visible_alias = "permission-mode", default_value = "default", value_parser = mode)]
     pub mode: Mode,
 
@@ -100,10 +100,57 @@ pub struct Args {
 }
 
 /// What to do in place of talking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
     /// List the providers: which are set up, and which answer.
     Providers,
+    /// What may run, and why.
+    #[command(subcommand)]
+    Permissions(Permissions),
+}
+
+/// `rsagent permissions`.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum Permissions {
+    /// Explain whether a command line may run, or decide a file of cases. Runs nothing.
+    Test(PermissionTest),
+}
+
+/// `rsagent permissions test`.
+#[derive(Debug, Clone, PartialEq, clap::Args)]
+pub struct PermissionTest {
+    /// The command line, in quotes.
+    #[arg(required_unless_present = "cases")]
+    pub command: Option<String>,
+
+    /// Permission mode: default, acceptEdits, plan, bypassPermissions or dontAsk.
+    #[arg(long, default_value = "default", value_parser = mode)]
+    pub mode: Mode,
+
+    /// A file of cases, one JSON object a line, each with the rules and the decision that it wants.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "mode"])]
+    pub cases: Option<PathBuf>,
+
+    /// Further rules for what runs without a question.
+    #[arg(long, visible_alias = "allowedTools", value_name = "RULES")]
+    pub allowed_tools: Vec<String>,
+
+    /// Further rules for what never runs.
+    #[arg(long, visible_alias = "disallowedTools", value_name = "RULES")]
+    pub disallowed_tools: Vec<String>,
+
+    /// What is printed: words or JSON.
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+/// For people or for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Words.
+    Text,
+    /// JSON.
+    Json,
 }
 
 /// What `-p` prints.
@@ -148,5 +195,6 @@ fn thinking(text: &str) -> Result<bool, String> {
 
 /// Reads the name of a mode.
 pub fn mode(text: &str) -> Result<Mode, String> {
-    text.parse().map_err(|_| format!("unknown mode `{text}`; use default, acceptEdits, plan or bypassPermissions"))
+    text.parse()
+        .map_err(|_| format!("unknown mode `{text}`; use default, acceptEdits, plan, bypassPermissions or dontAsk"))
 }

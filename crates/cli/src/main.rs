@@ -4,6 +4,7 @@
 mod args;
 mod exit;
 mod headless;
+mod permissions;
 mod providers;
 mod repl;
 mod sanitize;
@@ -21,7 +22,7 @@ use clap::Parser;
 use harness::settings::FlagRules;
 use harness::{Environment, Session, SessionConfig, SessionError};
 
-use crate::args::{Args, Command, OutputFormat};
+use crate::args::{Args, Command, OutputFormat, Permissions};
 use crate::exit::Exit;
 use crate::signals::Signals;
 
@@ -43,6 +44,7 @@ impl std::fmt::Display for NoPrompt {
 impl std::error::Error for NoPrompt {}
 
 fn main() -> ExitCode {
+    keep_memory_private();
     let args = Args::parse();
     let stdin_is_terminal = io::stdin().is_terminal();
     let interactive = args.talks(stdin_is_terminal);
@@ -62,6 +64,17 @@ fn main() -> ExitCode {
     }
 }
 
+/// The keys that this process was given stay its own: without this, any program of the same user, a command that a
+/// model wrote among them, could read them from `/proc/PID/environ`.
+#[cfg(target_os = "linux")]
+fn keep_memory_private() {
+    // Where it cannot be had, nothing is lost that was there before.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keep_memory_private() {}
+
 /// Whoever read our output is gone (`| head -1`): no failure of ours, and nobody is left to be told.
 fn is_broken_pipe(fault: &anyhow::Error) -> bool {
     fault.downcast_ref::<io::Error>().is_some_and(|fault| fault.kind() == io::ErrorKind::BrokenPipe)
@@ -69,8 +82,10 @@ fn is_broken_pipe(fault: &anyhow::Error) -> bool {
 
 fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result<Exit> {
     let environment = Environment::of_process();
-    if args.command == Some(Command::Providers) {
-        return providers::run(&environment);
+    match &args.command {
+        Some(Command::Providers) => return providers::run(&environment),
+        Some(Command::Permissions(Permissions::Test(test))) => return permissions::run(&environment, test),
+        None => {}
     }
     let mut session = Session::open(SessionConfig {
         environment: environment.clone(),

@@ -5,9 +5,11 @@
 //! This is the lowest crate that reads the environment; below it everything is passed in.
 
 pub mod budget;
+pub mod cases;
 pub mod connect;
 pub mod context;
 pub mod environment;
+pub mod explain;
 pub mod git;
 pub mod memory;
 pub mod prompt;
@@ -18,6 +20,7 @@ pub mod toolset;
 
 pub use connect::{Presence, Surveyed, survey};
 pub use environment::Environment;
+pub use explain::{Explained, explain};
 pub use models::Effort;
 pub use models::wire::Dialect;
 pub use session::{Session, SessionConfig, SessionError};

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use kernel::query::{Meter, compact_now};
 use kernel::{
-    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extension, Extensions, Gate, Init, Mode, Place, Prefix,
-    QueryParams, Questions, RetryBudget, Rules, SharedConversation, ToolPool, Usage, query,
+    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extension, Extensions, Gate, Init, Mode, Origin, Place,
+    Prefix, QueryParams, Questions, RetryBudget, Rules, SharedConversation, ToolPool, Usage, query,
 };
 use models::table::cost;
 use models::{Connection, Effort, RegistryError};
@@ -19,6 +19,7 @@ use crate::budget::{Budget, Estimate};
 use crate::connect::{connect, split};
 use crate::context::{Context, Policy, without_thinking};
 use crate::environment::Environment;
+use crate::explain::{Explained, explain};
 use crate::repeats::Repeats;
 use crate::settings::{FlagRules, Settings, SettingsError};
 use crate::toolset::Toolset;
@@ -159,8 +160,10 @@ impl Session {
         let meter = Meter::default();
         let features = Features::new(&config, &connection, &meter)?;
         let extensions = features.list();
+        // No command sees a key of ours, whatever its variable is called.
+        let keys: Vec<String> = settings.providers.values().filter_map(|other| other.api_key_env.clone()).collect();
         let all = ToolPool::new(
-            tools::builtin(environment.variables())
+            tools::builtin(environment.variables(), &keys)
                 .into_iter()
                 .chain(extensions.iter().flat_map(|feature| feature.tools())),
         );
@@ -176,6 +179,7 @@ impl Session {
             cwd: config.cwd.clone(),
             roots: [config.cwd.clone()].into_iter().chain(config.add_dirs.clone()).collect(),
             home: environment.home(),
+            trusted: false,
         };
         let (prefix, notices) = assemble(&config, &pool);
         warnings.extend(notices);
@@ -237,6 +241,13 @@ impl Session {
         self.questions.as_ref().is_some_and(|questions| questions.answer(request_id, answer))
     }
 
+    /// Answers a permission question with *always*: for the rest of the session the rules hold that it showed.
+    /// `false` when it waits no more.
+    pub fn always(&self, request_id: &str, suggestions: &[String]) -> bool {
+        let rules = suggestions.iter().filter_map(|text| tools::rules::grammar::parse(text, Origin::Session).ok());
+        self.answer(request_id, Answer::Always(rules.collect()))
+    }
+
     /// Forgets the conversation; memory files and the branch are read anew.
     pub fn clear(&mut self) {
         let (prefix, notices) = assemble(&self.config, &self.params.tools);
@@ -255,6 +266,11 @@ impl Session {
     pub fn set_mode(&mut self, mode: Mode) {
         self.params.gate.set_mode(mode);
         self.params.init.mode = mode;
+    }
+
+    /// Why a command line may run or not, as things are now. Runs nothing.
+    pub fn explain(&self, command: &str) -> Explained {
+        explain(command, self.mode(), &self.params.gate.rules(), &self.params.place)
     }
 
     /// The provider's name and the model's id.

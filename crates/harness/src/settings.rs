@@ -162,8 +162,12 @@ impl Settings {
         let user = |key: &str, list: &[String]| parse(list, Origin::User, &format!("permissions.{key}"));
         let mut rules =
             Rules { allow: user("allow", &own.allow)?, ask: user("ask", &own.ask)?, deny: user("deny", &own.deny)? };
-        rules.allow.extend(parse(&flags.allow, Origin::Flag, "--allowed-tools")?);
-        rules.deny.extend(parse(&flags.deny, Origin::Flag, "--disallowed-tools")?);
+        let flag = |key: &str, texts: &[String]| {
+            let list: Vec<&str> = texts.iter().flat_map(|text| split_rules(text)).collect();
+            parse(&list, Origin::Flag, key)
+        };
+        rules.allow.extend(flag("--allowed-tools", &flags.allow)?);
+        rules.deny.extend(flag("--disallowed-tools", &flags.deny)?);
         rules.deny.extend(match &own.builtin_deny {
             Some(list) => parse(list, Origin::BuiltIn, "permissions.builtinDeny")?,
             None => parse(builtin_deny, Origin::BuiltIn, "built-in deny list")?,
@@ -189,11 +193,11 @@ fn read(path: &Path) -> std::io::Result<String> {
     }
 }
 
+/// Each text is one rule, whatever commas and blanks are in it.
 fn parse<T: AsRef<str>>(list: &[T], origin: Origin, place: &str) -> Result<Vec<Rule>, SettingsError> {
-    let rules = list.iter().flat_map(|text| split_rules(text.as_ref()));
-    rules
+    list.iter()
         .map(|text| {
-            tools::rules::grammar::parse(text, origin)
+            tools::rules::grammar::parse(text.as_ref(), origin)
                 .map_err(|fault| SettingsError::Rule { place: place.to_owned(), fault })
         })
         .collect()
@@ -288,7 +292,7 @@ mod tests {
     fn rules_come_from_settings_flags_and_the_built_in_list() {
         let settings = Settings {
             permissions: Permissions {
-                allow: vec!["Bash(git log *)".into()],
+                allow: vec!["Bash(git log *)".into(), "Bash(echo a) Read, (b)".into()],
                 deny: vec!["Read(.env)".into()],
                 ..Permissions::default()
             },
@@ -301,6 +305,7 @@ mod tests {
             shown(&rules.allow),
             [
                 "Bash(git log *) | user settings",
+                "Bash(echo a) Read, (b) | user settings",
                 "Read | command line",
                 "Bash(a, b) | command line",
                 "Write | command line"

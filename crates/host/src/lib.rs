@@ -1,9 +1,10 @@
 //! How anything is started or opened on this machine.
 //!
-//! Owns child processes, bounded reading, atomic writing and the meaning of a path. Must not know
+//! Owns child processes, bounded reading, atomic writing, the meaning of a path and of a git configuration. Must not know
 //! models, sessions, tools or terminals. There is no global state: working folder, home folder and
 //! environment arrive through arguments.
 
 pub mod files;
+pub mod git;
 pub mod paths;
 pub mod process;

@@ -16,8 +16,8 @@ use crate::*;
 pub enum Answer {
     /// This once.
     Once,
-    /// From now on, by the rules that the question showed.
-    Always,
+    /// From now on, by these rules: those that the question showed.
+    Always(Vec<Rule>),
     /// No, and why.
     No(Option<String>),
 }
@@ -78,6 +78,11 @@ impl Gate {
         lock(&self.rules).clone()
     }
 
+    /// Puts other rules in force, from the next call on.
+    pub fn set_rules(&self, rules: Rules) {
+        *lock(&self.rules) = Arc::new(rules);
+    }
+
     /// Whether a call only reads and may happen without a question, as things are now.
     pub(crate) fn allows_to_read(&self, scope: &Scope, tool: &dyn Tool, input: &Value) -> bool {
         let judgement = judge(tool, input, &self.rules(), &scope.params.place);
@@ -121,8 +126,8 @@ impl Gate {
         lock(&questions.pending).remove(&request_id);
         match answer {
             Answer::Once => Ok(()),
-            Answer::Always => {
-                Arc::make_mut(&mut lock(&self.rules)).allow.extend(judgement.suggestions);
+            Answer::Always(rules) => {
+                Arc::make_mut(&mut lock(&self.rules)).allow.extend(rules);
                 Ok(())
             }
             Answer::No(None) => Err("the user said no".into()),
@@ -131,8 +136,9 @@ impl Gate {
     }
 }
 
-/// A tool that panics while it judges is asked about, like one that cannot tell.
-fn judge(tool: &dyn Tool, input: &Value, rules: &Rules, place: &Place) -> Judgement {
+/// What bears on a call, rules for the whole tool included. A tool that panics while it judges is asked about, like one
+/// that cannot tell.
+pub fn judge(tool: &dyn Tool, input: &Value, rules: &Rules, place: &Place) -> Judgement {
     catch_unwind(AssertUnwindSafe(|| tool.judge(input, rules, place)))
         .unwrap_or_else(|_| Judgement::unjudged_under(tool.name(), rules))
         .with_whole_tool_rules(tool.name(), rules)

@@ -179,10 +179,8 @@ impl ErrorKind {
 
     /// How long the server wants us to wait.
     pub fn retry_after(self) -> Option<Duration> {
-        match self {
-            Self::RateLimited(delay) | Self::Overloaded(delay) => delay,
-            _ => None,
-        }
+        let (Self::RateLimited(delay) | Self::Overloaded(delay)) = self else { return None };
+        delay
     }
 }
 

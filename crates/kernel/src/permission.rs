@@ -5,21 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, VariantArray};
 
 /// How much may happen without a question. A deny rule holds in every mode.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Default,
-    Serialize,
-    Deserialize,
-    strum::Display,
-    strum::EnumString,
-    strum::VariantArray,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Display, EnumString, VariantArray)]
 #[serde(rename_all = "camelCase")]
 #[strum(serialize_all = "camelCase")]
 pub enum Mode {
@@ -32,17 +21,28 @@ pub enum Mode {
     Plan,
     /// Everything runs that no deny or ask rule stops.
     BypassPermissions,
+    /// As in default mode, but what would be asked is denied.
+    DontAsk,
 }
 
 /// Where a rule came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display)]
 pub enum Origin {
     /// The built-in list.
     #[strum(to_string = "built-in list")]
     BuiltIn,
+    /// The settings file of whoever runs the machine.
+    #[strum(to_string = "managed settings")]
+    Managed,
     /// The user's settings file.
     #[strum(to_string = "user settings")]
     User,
+    /// The project's settings file.
+    #[strum(to_string = "project settings")]
+    Project,
+    /// The user's own settings file in the project.
+    #[strum(to_string = "local settings")]
+    Local,
     /// A flag of this run.
     #[strum(to_string = "command line")]
     Flag,
@@ -95,12 +95,9 @@ fn whole<'a>(rules: &'a [Rule], tool: &str) -> Option<&'a Rule> {
 
 /// Whether a name, in which `*` stands for any text, is that of the tool.
 fn names(name: &str, tool: &str) -> bool {
-    match name.split_once('*') {
-        None => name == tool,
-        Some((head, rest)) => tool
-            .strip_prefix(head)
-            .is_some_and(|after| (0..=after.len()).any(|at| after.is_char_boundary(at) && names(rest, &after[at..]))),
-    }
+    let Some((head, rest)) = name.split_once('*') else { return name == tool };
+    let Some(after) = tool.strip_prefix(head) else { return false };
+    (0..=after.len()).any(|at| after.get(at..).is_some_and(|after| names(rest, after)))
 }
 
 /// Where a call happens. Roots are fixed by the user at start; the working folder is no grant.
@@ -112,6 +109,8 @@ pub struct Place {
     pub roots: Vec<PathBuf>,
     /// The home folder, where known.
     pub home: Option<PathBuf>,
+    /// Whether the user trusts the workspace: if not, nothing that it configures may be obeyed.
+    pub trusted: bool,
 }
 
 /// What a call does to the world.
@@ -185,6 +184,10 @@ pub enum Decision {
 
 /// The permission chain, in its fixed order. The only place that answers "may this happen?".
 pub fn decide(mode: Mode, judgement: &Judgement) -> Decision {
+    let ask = |reason: String| match mode {
+        Mode::DontAsk => Decision::Deny(format!("mode {mode} never asks: {reason}")),
+        _ => Decision::Ask(reason),
+    };
     let read_only = judgement.effect == Effect::ReadOnly;
     if let Some(rule) = &judgement.deny {
         return Decision::Deny(format!("denied by rule {rule} ({})", rule.origin));
@@ -193,22 +196,22 @@ pub fn decide(mode: Mode, judgement: &Judgement) -> Decision {
         return Decision::Deny(format!("plan mode only reads: {}", judgement.reason));
     }
     if let Some(reason) = &judgement.uncertain {
-        return Decision::Ask(format!("a deny rule cannot be ruled out: {reason}"));
+        return ask(format!("a deny rule cannot be ruled out: {reason}"));
     }
     if let Some(rule) = &judgement.ask {
-        return Decision::Ask(format!("rule {rule} ({}) asks", rule.origin));
+        return ask(format!("rule {rule} ({}) asks", rule.origin));
     }
     if mode == Mode::BypassPermissions {
         return Decision::Allow;
     }
     if let Some(path) = &judgement.guarded {
-        return Decision::Ask(format!("{path} is protected"));
+        return ask(format!("{path} is protected"));
     }
     let edits = mode == Mode::AcceptEdits && judgement.effect == Effect::EditsWorkspace;
     if judgement.covered || read_only || edits {
         return Decision::Allow;
     }
-    Decision::Ask(judgement.reason.clone())
+    ask(judgement.reason.clone())
 }
 
 #[cfg(test)]
@@ -219,7 +222,7 @@ mod tests {
         Rule { tool: tool.into(), pattern: pattern.map(Into::into), origin }
     }
 
-    /// Each line: what is found, and what the four modes make of it.
+    /// Each line: what is found, and what the modes make of it.
     #[test]
     fn the_chain_in_order() {
         let base = Judgement { reason: "it writes".into(), ..Judgement::unjudged() };
@@ -227,21 +230,21 @@ mod tests {
         let read = Judgement { effect: Effect::ReadOnly, ..base.clone() };
         let edit = Judgement { effect: Effect::EditsWorkspace, ..base.clone() };
         let table = [
-            (Judgement { deny, covered: true, ..read.clone() }, "deny deny deny deny"),
-            (Judgement { covered: true, ..base.clone() }, "allow allow deny allow"),
-            (Judgement { uncertain: Some("x".into()), ..read.clone() }, "ask ask ask ask"),
+            (Judgement { deny, covered: true, ..read.clone() }, "deny deny deny deny deny"),
+            (Judgement { covered: true, ..base.clone() }, "allow allow deny allow allow"),
+            (Judgement { uncertain: Some("x".into()), ..read.clone() }, "ask ask ask ask deny"),
             (
                 Judgement { ask: Some(rule("Bash", None, Origin::User)), covered: true, ..base.clone() },
-                "ask ask deny ask",
+                "ask ask deny ask deny",
             ),
-            (Judgement { guarded: Some(".git".into()), covered: true, ..edit.clone() }, "ask ask deny allow"),
-            (Judgement { guarded: Some("~/.ssh".into()), ..read.clone() }, "ask ask ask allow"),
-            (read, "allow allow allow allow"),
-            (edit, "ask allow deny allow"),
-            (base, "ask ask deny allow"),
+            (Judgement { guarded: Some(".git".into()), covered: true, ..edit.clone() }, "ask ask deny allow deny"),
+            (Judgement { guarded: Some("~/.ssh".into()), ..read.clone() }, "ask ask ask allow deny"),
+            (read, "allow allow allow allow allow"),
+            (edit, "ask allow deny allow deny"),
+            (base, "ask ask deny allow deny"),
         ];
         for (judgement, expected) in table {
-            let words: Vec<&str> = <Mode as strum::VariantArray>::VARIANTS
+            let words: Vec<&str> = Mode::VARIANTS
                 .iter()
                 .map(|mode| match decide(*mode, &judgement) {
                     Decision::Allow => "allow",

@@ -71,6 +71,19 @@ impl Word {
         splits || starts_open
     }
 
+    /// The word without its first `length` bytes, which are known text.
+    pub(crate) fn without(&self, length: usize) -> Self {
+        let mut rest = Self::default();
+        let mut parts = self.parts.iter();
+        match parts.next() {
+            Some(Part::Text(text)) => rest.push_text(text.get(length..).unwrap_or_default()),
+            Some(unknown) => rest.parts.push(unknown.clone()),
+            None => {}
+        }
+        rest.parts.extend(parts.cloned());
+        rest
+    }
+
     /// Why the word is not known; the first cause.
     pub(crate) fn causes(&self) -> impl Iterator<Item = Cause> {
         self.parts.iter().filter_map(|part| match part {

@@ -1,12 +1,17 @@
 //! What a text is said to do, seen from outside: tables of texts, rules and files, and hostile input.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
+#[path = "shell/against_bash.rs"]
+mod against_bash;
 #[path = "shell/agreement.rs"]
 mod agreement;
 #[path = "shell/files.rs"]
 mod files;
 #[path = "shell/hostile.rs"]
 mod hostile;
+#[cfg(target_os = "linux")]
+#[path = "shell/jail/mod.rs"]
+mod jail;
 #[path = "shell/rules.rs"]
 mod rules;
 #[path = "shell/verdicts.rs"]

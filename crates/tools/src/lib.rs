@@ -7,7 +7,7 @@
 //! Markdown, and one line in [`builtin`]; ARCHITECTURE.md has the recipe.
 
 mod agent;
-mod bash;
+pub mod bash;
 mod media;
 mod read;
 pub mod rules;
@@ -23,12 +23,13 @@ use serde::Deserialize;
 pub use typed::{FilePath, Typed, TypedTool};
 
 /// The built-in tools, in the order in which the model is told of them. `env` is the environment
-/// that commands get, less what looks like a secret.
-pub fn builtin(env: Vec<(OsString, OsString)>) -> Vec<Arc<dyn Tool>> {
+/// that commands get, less secrets, what puts code into programs, and the names that `withheld` has patterns
+/// for (`*` is any text; behind a `!`, names that are let through all the same; the last that fits decides).
+pub fn builtin(env: Vec<(OsString, OsString)>, withheld: &[String]) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(Typed(read::Read)),
         Arc::new(Typed(write::Write)),
-        Arc::new(Typed(bash::Bash::new(env))),
+        Arc::new(Typed(bash::Bash::new(env, withheld))),
         Arc::new(Typed(agent::Agent)),
     ]
 }

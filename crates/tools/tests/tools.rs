@@ -8,8 +8,12 @@ mod agent;
 mod bash;
 #[path = "tools/files.rs"]
 mod files;
+#[path = "tools/git.rs"]
+mod git;
 #[path = "tools/images.rs"]
 mod images;
+#[path = "tools/permissions.rs"]
+mod permissions;
 #[path = "tools/rules.rs"]
 mod rules;
 #[path = "tools/schema.rs"]

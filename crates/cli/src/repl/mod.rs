@@ -16,6 +16,7 @@ use kernel::{AgentEvent, Answer, EventStream};
 use crate::exit::Exit;
 use crate::repl::commands::Next;
 use crate::repl::input::{Input, Line, Purpose};
+use crate::repl::question::Reply;
 use crate::repl::style::Style;
 use crate::repl::view::View;
 use crate::signals::{Signal, Signals};
@@ -131,31 +132,33 @@ impl Repl {
             };
             let Some(event) = event else { return Ok(None) };
             self.view.show(&event)?;
-            if let Some((request_id, can_always)) = asked(&event)
+            if let Some((request_id, suggestions)) = asked(&event)
                 && !interrupted
             {
-                let answer = match self.read(&self.view.texts.ask_prompt.clone(), Purpose::Answer).await? {
+                let reply = match self.read(&self.view.texts.ask_prompt.clone(), Purpose::Answer).await? {
                     Err(exit) => return Ok(Some(exit)),
-                    Ok(Line::Text(text)) => question::read(&text, can_always),
-                    Ok(Line::End) => Answer::No(Some("no answer: the input ended".into())),
+                    Ok(Line::Text(text)) => question::read(&text, !suggestions.is_empty()),
+                    Ok(Line::End) => Reply::No(Some("no answer: the input ended".into())),
                     Ok(Line::Interrupted) => {
                         interrupted = true;
                         self.session.interrupter().cancel();
                         continue;
                     }
                 };
-                self.session.answer(&request_id, answer);
+                match reply {
+                    Reply::Once => self.session.answer(request_id, Answer::Once),
+                    Reply::Always => self.session.always(request_id, suggestions),
+                    Reply::No(reason) => self.session.answer(request_id, Answer::No(reason)),
+                };
             }
         }
     }
 }
 
-/// The question in an event, however deep the agent that asks.
-fn asked(event: &AgentEvent) -> Option<(String, bool)> {
+/// The question in an event, however deep the agent that asks, and the rules that it shows.
+fn asked(event: &AgentEvent) -> Option<(&str, &[String])> {
     match event {
-        AgentEvent::PermissionRequest { request_id, suggestions, .. } => {
-            Some((request_id.clone(), !suggestions.is_empty()))
-        }
+        AgentEvent::PermissionRequest { request_id, suggestions, .. } => Some((request_id, suggestions)),
         AgentEvent::Subagent { event, .. } => asked(event),
         _ => None,
     }

@@ -8,6 +8,7 @@ mod faults;
 mod headless;
 mod mock;
 mod outline;
+mod permissions;
 mod repl;
 mod screen;
 mod support;

@@ -139,7 +139,7 @@ fn every_command_answers() {
     for expected in [
         "/compact          summarise the conversation now",
         "Mode: default",
-        "unknown mode `wild`; use default, acceptEdits, plan or bypassPermissions",
+        "unknown mode `wild`; use default, acceptEdits, plan, bypassPermissions or dontAsk",
         "Mode: acceptEdits",
         "Model: mock/",
         "Model: mock/other",

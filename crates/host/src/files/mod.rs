@@ -10,6 +10,7 @@ use std::fs::{FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub(crate) use read::open;
 pub use read::{LINE_LIMIT, Line, Whole, Window, read_whole, read_window};
 pub use write::{Written, write};
 

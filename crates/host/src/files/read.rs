@@ -95,7 +95,7 @@ pub fn read_whole(path: &Path, limit: u64) -> Result<Whole, FileError> {
 }
 
 /// Opens an ordinary file without ever waiting for it.
-fn open(path: &Path) -> Result<File, FileError> {
+pub(crate) fn open(path: &Path) -> Result<File, FileError> {
     // `/dev/stdin` may lead to an ordinary file, and `/proc/kmsg` says that it is one.
     let hidden = path.starts_with("/dev") && !path.starts_with("/dev/shm");
     let metadata = std::fs::metadata(path).map_err(|fault| FileError::new("read", path, fault))?;

@@ -20,7 +20,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use environment::without_secrets;
+pub use environment::{git_settings, inherited};
 pub use signals::signal_name;
 #[cfg(unix)]
 pub use unix::run;

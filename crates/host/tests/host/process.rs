@@ -71,8 +71,8 @@ async fn the_environment_is_the_given_one_and_nobody_pages() {
     // What shells themselves set is of no interest.
     let mut command = shell("/usr/bin/env | LC_ALL=C /usr/bin/sort | /bin/grep -Ev '^(_|PWD|OLDPWD|SHLVL)='");
     command.env = vec![("A".into(), "1".into()), ("PAGER".into(), "less".into())];
-    let expected = "A=1\nGIT_EDITOR=true\nGIT_OPTIONAL_LOCKS=0\nGIT_PAGER=cat\n\
-                    GIT_SEQUENCE_EDITOR=true\nGIT_TERMINAL_PROMPT=0\nMANPAGER=cat\nPAGER=cat\n\
+    let expected = "A=1\nCLAUDECODE=1\nGCM_INTERACTIVE=never\nGIT_EDITOR=true\nGIT_OPTIONAL_LOCKS=0\nGIT_PAGER=cat\n\
+                    GIT_SEQUENCE_EDITOR=true\nGIT_TERMINAL_PROMPT=0\nMANPAGER=cat\nPAGER=cat\nRSAGENT=1\n\
                     SSH_ASKPASS=false\nSSH_ASKPASS_REQUIRE=force\n";
     assert_eq!(finished(command).await, done(End::Code(0), expected));
 }

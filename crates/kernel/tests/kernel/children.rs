@@ -78,7 +78,7 @@ fn a_childs_question_reaches_the_person_and_its_grant_holds_for_all() {
             call c write
 
             text done",
-            &[Answer::Always],
+            &[Answer::Always(vec![crate::cast::rule("write", kernel::Origin::Session)])],
         );
         let lines = stage.play("go").await;
         let about: Vec<String> =

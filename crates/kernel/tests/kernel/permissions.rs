@@ -42,7 +42,7 @@ fn always_spares_the_next_question() {
     act(async {
         let stage = Stage::asking(
             "call a write {\"text\":\"1\"}\ncall b write {\"text\":\"2\"}\n\ntext done\n\ncall c write\n\ntext done",
-            &[Answer::Always],
+            &[Answer::Always(vec![crate::cast::rule("write", Origin::Session)])],
         );
         expect(
             &tools(&stage.play("go").await),

@@ -96,7 +96,7 @@ fn call() -> impl Strategy<Value = Vec<String>> {
 fn course() -> impl Strategy<Value = Course> {
     let answer = prop_oneof![
         3 => Just(Answer::Once),
-        1 => Just(Answer::Always),
+        1 => Just(Answer::Always(vec![crate::cast::rule("write", kernel::Origin::Session)])),
         1 => Just(Answer::No(None)),
         1 => Just(Answer::No(Some("because".into()))),
     ];
@@ -107,7 +107,7 @@ fn course() -> impl Strategy<Value = Course> {
         2 => (0..30_usize).prop_map(Cut::Drop),
     ];
     let mode = prop_oneof![
-        3 => Just(Mode::BypassPermissions), 2 => Just(Mode::Default), 1 => Just(Mode::Plan),
+        3 => Just(Mode::BypassPermissions), 2 => Just(Mode::Default), 1 => Just(Mode::Plan), 1 => Just(Mode::DontAsk),
     ];
     (
         mode,

@@ -140,7 +140,7 @@ impl Stage {
             extensions: Extensions::new(
                 self.extensions.iter().cloned().chain([self.context.clone() as Arc<dyn Extension>]).collect(),
             ),
-            place: Arc::new(Place { cwd: "/w".into(), roots: vec!["/w".into()], home: None }),
+            place: Arc::new(Place { cwd: "/w".into(), roots: vec!["/w".into()], home: None, trusted: true }),
             max_turns: self.max_turns,
             retries: RetryBudget::new(self.retries),
             meter: self.meter.clone(),

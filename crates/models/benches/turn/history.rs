@@ -78,5 +78,5 @@ fn prefix() -> Prefix {
 
 /// Shared by what a query is given.
 pub fn nowhere() -> Arc<kernel::Place> {
-    Arc::new(kernel::Place { cwd: "/w".into(), roots: vec!["/w".into()], home: None })
+    Arc::new(kernel::Place { cwd: "/w".into(), roots: vec!["/w".into()], home: None, trusted: true })
 }

@@ -111,7 +111,7 @@ pub fn params(model: Arc<dyn Model>, conversation: &SharedConversation, threshol
         tools: ToolPool::new([]),
         gate: Gate::new(Mode::BypassPermissions, Rules::default(), None),
         extensions: Extensions::new(vec![Arc::new(Context::new(policy))]),
-        place: Arc::new(Place { cwd: "/w".into(), roots: vec!["/w".into()], home: None }),
+        place: Arc::new(Place { cwd: "/w".into(), roots: vec!["/w".into()], home: None, trusted: true }),
         max_turns: Some(8),
         retries: RetryBudget::new(3),
         meter: Meter::default(),

@@ -149,7 +149,7 @@ fn long(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> V
     if refused {
         reading.object(format!("`{program} --{name}` is not known to only read"));
     }
-    let value = attached.then(|| strip(word, name.len() + 3));
+    let value = attached.then(|| word.without(name.len() + 3));
     reading.options.push(Given { name: name.to_owned(), value });
     if (valued || refused_value) && !attached { vec![reading.options.len() - 1] } else { Vec::new() }
 }
@@ -203,7 +203,7 @@ fn short(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> 
                 }
                 return wanting;
             }
-            let value = strip(word, rest);
+            let value = word.without(rest);
             if rules.mode != Mode::Any && may_be_bare(&value) {
                 let shown = word.shown();
                 reading.object(format!("`{shown}` may be several words when it runs"));
@@ -226,17 +226,6 @@ fn short(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> 
 fn may_be_bare(value: &Word) -> bool {
     let fixed = value.parts.iter().any(|part| matches!(part, Part::Text(_)));
     !fixed && value.may_be_many()
-}
-
-/// The word without its first `length` bytes, which are known text.
-fn strip(word: &Word, length: usize) -> Word {
-    let mut rest = Word::default();
-    let mut parts = word.parts.iter();
-    if let Some(Part::Text(text)) = parts.next() {
-        rest.push_text(text.get(length..).unwrap_or_default());
-    }
-    rest.parts.extend(parts.cloned());
-    rest
 }
 
 fn judge_writes(program: &str, rules: &Options, reading: &mut Reading) {

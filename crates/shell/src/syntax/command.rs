@@ -302,6 +302,7 @@ impl Parser {
         let start = self.position;
         let descriptor = self.descriptor();
         let bare = self.position == start;
+        let zero = !bare && descriptor == Descriptor::Number && self.since(start).chars().all(|digit| digit == '0');
         if self.sees("<(") || self.sees(">(") {
             self.position = start;
             return Ok(None);
@@ -312,14 +313,15 @@ impl Parser {
                     Some(strip_tabs) => Target::Body(self.here_document(strip_tabs)?),
                     None => Target::Word(self.target()?),
                 };
-                return Ok(Some(Redirect { kind: RedirectKind::Text, target, descriptor }));
+                return Ok(Some(Redirect { kind: RedirectKind::Text, target, descriptor, standard: bare || zero }));
             }
         }
         for (operator, kind) in OPERATORS {
             let allowed = bare || !operator.starts_with('&');
             if allowed && self.eat(operator) {
+                let standard = zero || (bare && operator.starts_with('<'));
                 let target = Target::Word(self.target()?);
-                return Ok(Some(Redirect { kind, target, descriptor }));
+                return Ok(Some(Redirect { kind, target, descriptor, standard }));
             }
         }
         self.position = start;

@@ -89,6 +89,8 @@ pub struct Redirect {
     pub target: Target,
     /// The descriptor before the operator.
     pub descriptor: Descriptor,
+    /// It is the standard input that is redirected.
+    pub standard: bool,
 }
 
 /// What stands before the operator of a redirection.

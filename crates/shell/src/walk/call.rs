@@ -7,6 +7,7 @@ use crate::programs::table::{Wrapping, table};
 use crate::syntax::{Simple, is_name};
 use crate::word::resolve;
 
+use super::input::Input;
 use super::{Ends, Scene, Walker, words_of};
 
 /// Wrappers inside wrappers beyond this are not taken off.
@@ -28,8 +29,7 @@ pub struct Call {
     pub redirections: Vec<Redirection>,
     pub wrappers: Vec<Wrapper>,
     pub scene: Scene,
-    /// Text that is given as standard input.
-    pub input: Option<Word>,
+    pub input: Input,
     /// It runs in this shell: `cd` has an effect.
     pub in_shell: bool,
     /// Why it may do more than read; the first cause.
@@ -46,7 +46,7 @@ impl Call {
             redirections: Vec::new(),
             wrappers: Vec::new(),
             scene: scene.clone(),
-            input: None,
+            input: Input::default(),
             in_shell: false,
             objection: None,
             uncoverable: Some(uncoverable.into()),
@@ -79,7 +79,7 @@ impl Walker<'_> {
             redirections: redirected.list,
             wrappers: Vec::new(),
             scene: scene.clone(),
-            input: redirected.input,
+            input: self.redirected_input(&simple.redirects).unwrap_or_else(|| self.inherited()),
             in_shell: true,
             objection: redirected.objection,
             uncoverable: None,
@@ -121,6 +121,9 @@ impl Walker<'_> {
         }
         if self.calls > MAX_CALLS {
             return self.give_up(call);
+        }
+        if matches!(call.words.as_slice(), [only] if only.text() == Some("exec")) {
+            self.replace_input(&call.input);
         }
         let name = call.words.first().and_then(Word::text).map(str::to_owned);
         let ends = match (&name, call.words.is_empty()) {

@@ -71,8 +71,6 @@ pub struct Redirected {
     pub objection: Option<String>,
     /// One of them writes a file or may do so.
     pub writes: bool,
-    /// Text that is given as standard input.
-    pub input: Option<Word>,
 }
 
 impl Walker<'_> {
@@ -86,10 +84,7 @@ impl Walker<'_> {
             let target = resolve(word);
             self.overall.move_of(redirect, &target);
             let writes = match redirect.kind {
-                RedirectKind::Text => {
-                    redirected.input = Some(target.clone());
-                    false
-                }
+                RedirectKind::Text => false,
                 RedirectKind::Input => {
                     self.input(&target, scene, &mut redirected);
                     false

@@ -3,8 +3,10 @@
 
 mod call;
 mod effects;
+mod input;
 mod judge;
 mod runs;
+mod shells;
 
 use std::collections::HashSet;
 
@@ -19,6 +21,7 @@ use crate::syntax::{
 use crate::word::resolve;
 
 use effects::Overall;
+use input::Input;
 
 /// Text inside text (`eval`, `sh -c`) is read up to this size in total.
 const NESTED_TEXT: usize = 256 * 1024;
@@ -40,6 +43,10 @@ pub struct Walker<'p> {
     /// How many commands run one another on one command line.
     calls: usize,
     reads_crudely: bool,
+    /// The standard input around the present command.
+    input: Input,
+    /// What `exec` may have put in its place.
+    replaced: Input,
     /// Variables of the loops around, whose values are names of files.
     paths_in_loops: Vec<String>,
     /// What only the whole text can tell of redirections.
@@ -88,6 +95,8 @@ impl<'p> Walker<'p> {
             nested_text: NESTED_TEXT,
             calls: 0,
             reads_crudely: false,
+            input: Input::default(),
+            replaced: Input::default(),
             paths_in_loops: Vec::new(),
             overall: Overall::default(),
         }
@@ -145,7 +154,11 @@ impl<'p> Walker<'p> {
         }
         for command in &pipeline.commands {
             // Each part of a pipe is a process of its own.
-            self.command(command, &scene);
+            if scene.piped {
+                self.reading(Input::unknown(), |walker| walker.command(command, &scene));
+            } else {
+                self.command(command, &scene);
+            }
             scene.searched = self.passes_on(command, &scene);
             scene.piped = true;
         }
@@ -176,14 +189,18 @@ impl<'p> Walker<'p> {
             Command::Simple(simple) => self.simple(simple, scene),
             Command::Compound(compound, redirects) => {
                 self.compound_redirects(redirects, scene);
-                Ends::both(self.compound(compound, scene))
+                let folders = match self.redirected_input(redirects) {
+                    Some(input) => self.reading(input, |walker| walker.compound(compound, scene)),
+                    None => self.compound(compound, scene),
+                };
+                Ends::both(folders)
             }
             Command::Function { name, body } => {
                 self.shadowed.insert(name.clone());
                 self.note(format!("it defines the function `{name}`"));
                 // Called from anywhere.
                 let anywhere = Scene { folders: Folders::unknown(), piped: true, searched: None };
-                self.command(body, &anywhere);
+                self.reading(Input::unknown(), |walker| walker.command(body, &anywhere));
                 Ends::both(scene.folders.clone())
             }
         };
@@ -268,7 +285,7 @@ impl<'p> Walker<'p> {
             Compound::Coprocess(body) => {
                 self.note("it starts a coprocess".into());
                 let scene = Scene { piped: true, ..scene.clone() };
-                self.command(body, &scene);
+                self.reading(Input::unknown(), |walker| walker.command(body, &scene));
                 start
             }
         }
@@ -322,9 +339,14 @@ impl<'p> Walker<'p> {
                 let Piece::Expansion(expansion) = piece else {
                     continue;
                 };
-                for script in &expansion.scripts {
-                    self.script(script, folders.clone());
-                }
+                // `>( )` reads what is written to it.
+                let fed = expansion.kind == ExpansionKind::Process && expansion.written.starts_with('>');
+                let input = if fed { Input::unknown() } else { self.input.clone() };
+                self.reading(input, |walker| {
+                    for script in &expansion.scripts {
+                        walker.script(script, folders.clone());
+                    }
+                });
                 expanded.hazard = expanded.hazard.or(expansion.hazard);
                 expanded.substitutes |= match expansion.kind {
                     ExpansionKind::Command | ExpansionKind::Process => true,

@@ -28,10 +28,7 @@ impl Walker<'_> {
                 }
             }
             Runs::Source => {
-                let known = arguments.first().and_then(Word::text).is_some();
-                if !known {
-                    self.admit(What::Script, "the file of commands is only known when it runs".into());
-                }
+                self.source(call, name, &arguments);
                 return Ends::both(Folders::unknown());
             }
             Runs::Eval => {
@@ -74,76 +71,18 @@ impl Walker<'_> {
         };
         let shown = word.shown();
         let mut inner = Call::inner(Vec::new(), &call.scene, "it is text for a shell");
+        inner.input = call.input.clone();
         if word.text().is_none() && !guess {
             self.unknown_script(&mut inner, &shown);
         }
         self.nested(&shown, &mut inner, guess);
     }
 
-    fn unknown_script(&mut self, call: &mut Call, shown: &str) {
+    pub(super) fn unknown_script(&mut self, call: &mut Call, shown: &str) {
         let reason = format!("the text `{shown}` for a shell is only known when it runs");
         self.admit(What::Script, reason.clone());
         call.object(reason.clone());
         call.refuse_rules(reason);
-    }
-
-    /// A shell: only Bash itself is certain to read its text as it is read here.
-    fn shell(&mut self, call: &mut Call, arguments: &[Word]) {
-        let mut index = 0;
-        let mut takes_text = false;
-        let mut plain = true;
-        let mut script = None;
-        while let Some(word) = arguments.get(index) {
-            index += 1;
-            let prefix = word.prefix();
-            if !prefix.starts_with(['-', '+']) || word.text() == Some("-") {
-                script = Some(word);
-                break;
-            }
-            if word.text() == Some("--") {
-                script = arguments.get(index);
-                break;
-            }
-            plain &= word.text() == Some("-c");
-            if prefix.starts_with("--") {
-                index += usize::from(matches!(prefix, "--rcfile" | "--init-file"));
-                continue;
-            }
-            takes_text |= prefix.starts_with('-') && prefix.contains('c');
-            index += usize::from(prefix.ends_with(['o', 'O']));
-        }
-        let name = call.words.first().map(Word::shown).unwrap_or_default();
-        if !(plain && takes_text) {
-            call.object(format!("`{name}` runs more than the text it is given"));
-        }
-        match script {
-            Some(word) if takes_text => {
-                let shown = word.shown();
-                if word.text().is_none() || (call.objection.is_some() && shown.contains("$'")) {
-                    self.unknown_script(call, &shown);
-                }
-                self.nested(&shown, call, false);
-            }
-            Some(word) => {
-                if word.text().is_none() {
-                    let shown = word.shown();
-                    self.unknown_script(call, &shown);
-                }
-            }
-            None => self.standard_input(call, &name),
-        }
-    }
-
-    /// A shell that reads its script from standard input.
-    fn standard_input(&mut self, call: &mut Call, name: &str) {
-        match call.input.take() {
-            Some(input) => self.script_text(Some(&input), call, false),
-            None if call.scene.piped => {
-                let reason = format!("the text that `{name}` reads is only known when it runs");
-                self.admit(What::Script, reason);
-            }
-            None => {}
-        }
     }
 
     fn xargs(&mut self, call: &mut Call, name: &str, row: &Program, arguments: &[Word]) {
@@ -198,7 +137,8 @@ impl Walker<'_> {
             Ok(script) => {
                 let before = self.commands.len();
                 let scene = Scene { searched: None, ..call.scene.clone() };
-                let end = self.script(&script, scene.folders);
+                let input = call.input.clone();
+                let end = self.reading(input, |walker| walker.script(&script, scene.folders));
                 if guess {
                     for command in self.commands.iter_mut().skip(before) {
                         command.guess = true;

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use host::git::Probe;
 use host::paths::{Located, resolve};
 use kernel::{Effect, Judgement, Origin, Place, Rule, Rules};
 use shell::matching::{Pattern, all_covered, covers, denies, may_match, suggestions};
@@ -10,23 +11,49 @@ use shell::{Access, Analysis, FileAccess, Target, Verdict, analyse};
 
 use crate::rules::{FileRules, List, Reading, Region, list_for, name_of, rule_for};
 
-/// Whether a command line certainly only reads.
+/// Whether a command line certainly only reads, wherever it runs.
 pub fn only_reads(command: &str) -> bool {
     let nowhere = shell::Place { cwd: "/".into(), home: None, clean: false };
     analyse(command, &nowhere).verdict == Verdict::ReadOnly
 }
 
+/// Whether a command line certainly only reads in this place.
+pub fn only_reads_in(command: &str, place: &Place, git: &Probe) -> bool {
+    analysis(command, place, git).verdict == Verdict::ReadOnly
+}
+
+fn seen(command: &str, place: &Place, clean: bool) -> Analysis {
+    analyse(command, &shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean })
+}
+
+/// Why git may not obey the configuration in the working folder. Only looked for where git is spoken of.
+fn objection(command: &str, place: &Place, git: &Probe) -> Option<String> {
+    match command.contains("git") {
+        false => Some("nobody looked".into()),
+        true if !place.trusted => Some("the folder is not trusted".into()),
+        true => git.objection(&place.cwd),
+    }
+}
+
+/// What a command line would do in a place.
+pub(super) fn analysis(command: &str, place: &Place, git: &Probe) -> Analysis {
+    seen(command, place, objection(command, place, git).is_none())
+}
+
 /// What bears on a command line.
-pub fn judge(command: &str, rules: &Rules, place: &Place) -> Judgement {
-    // Nobody looks at the configuration of repositories yet, so git asks.
-    let here = shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean: false };
-    let analysis = analyse(command, &here);
+pub fn judge(command: &str, rules: &Rules, place: &Place, git: &Probe) -> Judgement {
+    let objection = objection(command, place, git);
+    let analysis = seen(command, place, objection.is_none());
     let found = Found::new(&analysis, place);
     let allowing = patterns(&rules.allow).map(|(_, pattern)| pattern).collect::<Vec<_>>();
     let (effect, reason) = match &analysis.verdict {
         Verdict::ReadOnly => (Effect::ReadOnly, "it only reads".to_owned()),
         Verdict::NotReadOnly { reason } => {
-            (Effect::Other, uncovered(&analysis, &allowing).unwrap_or_else(|| reason.clone()))
+            let shown = uncovered(&analysis, &allowing).unwrap_or_else(|| reason.clone());
+            // Where a clean configuration would make another verdict, this one says what is wrong with it.
+            let why = objection.filter(|_| seen(command, place, true).verdict != analysis.verdict);
+            let shown = why.map_or(shown.clone(), |why| shown.replacen(reason, &format!("{reason} ({why})"), 1));
+            (Effect::Other, shown)
         }
     };
     let of_users: Vec<Rule> = rules.deny.iter().filter(|rule| by_user(rule)).cloned().collect();
@@ -73,12 +100,12 @@ fn uncovered(analysis: &Analysis, allowing: &[Pattern]) -> Option<String> {
 fn by_user(rule: &Rule) -> bool {
     match rule.origin {
         Origin::BuiltIn => false,
-        Origin::User | Origin::Flag | Origin::Session => true,
+        Origin::Managed | Origin::User | Origin::Project | Origin::Local | Origin::Flag | Origin::Session => true,
     }
 }
 
 /// The rules for Bash that have a pattern; those without are the kernel's.
-fn patterns(list: &[Rule]) -> impl Iterator<Item = (&Rule, Pattern)> {
+pub(super) fn patterns(list: &[Rule]) -> impl Iterator<Item = (&Rule, Pattern)> {
     list.iter()
         .filter(|rule| rule.tool == "Bash")
         .filter_map(|rule| Some((rule, Pattern::new(rule.pattern.as_deref()?))))

@@ -1,6 +1,7 @@
 //! Owns the `Bash` tool: one command line, run to its end. Must not know how a process is started
 //! nor what a command line means.
 
+mod explain;
 mod judge;
 
 use std::ffi::OsString;
@@ -9,13 +10,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use host::process::{Command, End, Finished, OUTPUT_LIMIT, run, signal_name, without_secrets};
+use host::git::Probe;
+use host::process::{Command, End, Finished, OUTPUT_LIMIT, git_settings, inherited, run, signal_name};
 use kernel::{Judgement, Place, ResultContent, Rules, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::typed::TypedTool;
+
+pub use explain::{Explanation, File, Part, explain};
 
 /// In milliseconds.
 const DEFAULT_TIMEOUT: u64 = 120_000;
@@ -27,12 +31,13 @@ const SHELLS: [&str; 2] = ["/bin/bash", "/bin/sh"];
 /// Runs command lines in an environment that is fixed and holds no secrets.
 pub struct Bash {
     env: Vec<(OsString, OsString)>,
+    git: Probe,
 }
 
 impl Bash {
-    /// A tool whose commands get `env`, less what looks like a secret.
-    pub fn new(env: Vec<(OsString, OsString)>) -> Self {
-        Self { env: without_secrets(env) }
+    /// A tool whose commands get `env`, less secrets, what `withheld` names, and what puts code into programs.
+    pub fn new(env: Vec<(OsString, OsString)>, withheld: &[String]) -> Self {
+        Self { env: inherited(env, withheld), git: Probe::default() }
     }
 }
 
@@ -65,17 +70,19 @@ impl TypedTool for Bash {
     }
 
     fn judge(&self, input: &Input, rules: &Rules, place: &Place) -> Judgement {
-        judge::judge(&input.command, rules, place)
+        judge::judge(&input.command, rules, place, &self.git)
     }
 
     async fn call(&self, input: Input, context: &ToolContext) -> ToolOutput {
         let timeout = input.timeout.map_or(DEFAULT_TIMEOUT, NonZeroU64::get).min(MAX_TIMEOUT);
         let shell = SHELLS.into_iter().find(|shell| Path::new(shell).exists());
+        let mut env = self.env.clone();
+        env.extend(git_settings(judge::only_reads_in(&input.command, &context.place, &self.git)));
         let command = Command {
             program: shell.unwrap_or("/bin/sh").into(),
             args: vec!["-c".into(), input.command.into()],
             cwd: context.place.cwd.clone(),
-            env: self.env.clone(),
+            env,
             timeout: Some(Duration::from_millis(timeout)),
             output_limit: OUTPUT_LIMIT,
         };

@@ -32,8 +32,9 @@ pub struct FilePattern {
 
 impl FilePattern {
     /// Reads a pattern: `//` stands for the file system, `~/` for the home folder, `/` for the
-    /// workspace root, `./` or nothing for the working folder. A slash inside anchors it; without
-    /// one it is meant at any depth. The error is for people.
+    /// workspace root (generously, for the file system as well), `./` or nothing for the working
+    /// folder. A slash inside anchors it; without one it is meant at any depth. The error is for
+    /// people.
     pub fn new(text: &str, place: &Place, reading: Reading) -> Result<Self, String> {
         let (anchor, line) = anchored(text, place, reading)?;
         let line = match reading {
@@ -44,7 +45,11 @@ impl FilePattern {
             .add_line(None, &line)
             .and_then(|builder| builder.build())
             .map_err(|fault| fault.to_string())?;
-        let anchors = Located::new(anchor).forms().map(Path::to_path_buf).collect();
+        let mut anchors: Vec<PathBuf> = Located::new(anchor).forms().map(Path::to_path_buf).collect();
+        // Who denies `/etc/shadow` means that file, whatever one slash stands for.
+        if reading == Reading::Generous && text.starts_with('/') && !anchors.contains(&PathBuf::from("/")) {
+            anchors.push("/".into());
+        }
         Ok(Self { reading, anchors, line, matcher })
     }
 

@@ -1,6 +1,6 @@
 //! Owns which paths are protected from writing and which hold credentials: `protected.json`, where
-//! `~/x` is below the home folder, `//x` below the file system's root, and `x` anywhere. Must not
-//! know about rules.
+//! `~/x` is below the home folder, `//x` below the file system's root, and `x` anywhere, in which `*` stands for any one name. Must
+//! not know about rules.
 
 use std::path::{Path, PathBuf};
 
@@ -84,9 +84,10 @@ fn anchored(entry: &str, place: &Place) -> Option<Vec<PathBuf>> {
     Some(home.forms().map(|home| home.join(rest)).collect())
 }
 
-/// Whether the names of an entry follow one another somewhere in a path.
+/// Whether the names of an entry follow one another somewhere in a path; `*` is any name.
 fn holds(path: &Path, entry: &str) -> bool {
     let names: Vec<String> = path.components().map(|name| fold(name.as_os_str())).collect();
     let wanted: Vec<&str> = entry.split('/').collect();
-    names.windows(wanted.len()).any(|window| window == wanted)
+    let equal = |(name, wanted): (&String, &&str)| *wanted == "*" || name == wanted;
+    names.windows(wanted.len()).any(|window| window.iter().zip(&wanted).all(equal))
 }

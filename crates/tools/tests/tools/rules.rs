@@ -38,6 +38,11 @@ const TABLE: &[(Mode, &str, &str, &str, &str, &str)] = {
         (Default, "", "Read(//)", "Read", "src/a.rs", "deny"),
         (Default, "", "", "Read", "~/.ssh/id_rsa", "ask"),
         (Default, "Read(~/**)", "", "Read", "~/.ssh/id_rsa", "ask"),
+        (Default, "", "", "Read", "/proc/1/environ", "ask"),
+        (Bypass, "", "Read(/etc/hostname)", "Bash", "cat /etc/hostname", "deny"),
+        (Default, "Edit(/etc/**)", "", "Write", "/etc/hosts", "ask"),
+        (Default, "", "", "Bash", "tr '\\0' '\\n' < /proc/1/environ", "ask"),
+        (Default, "", "", "Read", "/proc/cpuinfo", "allow"),
         (Default, "Read(~/.ssh/**)", "", "Read", "~/.ssh/id_rsa", "allow"),
         (Bypass, "", "", "Read", "~/.ssh/id_rsa", "allow"),
         // Writing: inside the workspace with a rule or in acceptEdits, protected paths never so.

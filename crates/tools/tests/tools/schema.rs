@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::tool;
 
 fn specs() -> Vec<ToolSpec> {
-    ToolPool::new(tools::builtin(Vec::new())).specs()
+    ToolPool::new(tools::builtin(Vec::new(), &[])).specs()
 }
 
 #[test]
