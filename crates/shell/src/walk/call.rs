@@ -84,6 +84,10 @@ impl Walker<'_> {
             objection: redirected.objection,
             uncoverable: None,
         };
+        for assignment in &simple.assignments {
+            let value = assignment.values.first().map(resolve).unwrap_or_default();
+            judge_locale(&mut call, &assignment.name, value.text());
+        }
         if redirected.writes {
             call.refuse_rules("it redirects into a file");
         }
@@ -199,7 +203,11 @@ impl Walker<'_> {
         }
         let first = start;
         if wrapping.assignments {
-            while let Some(set) = arguments.get(start).and_then(assigned_name) {
+            while let Some(word) = arguments.get(start)
+                && let Some(set) = assigned_name(word)
+            {
+                let value = word.text().and_then(|text| Some(text.split_once('=')?.1));
+                judge_locale(call, &set, value);
                 call.assignments.push(set);
                 start += 1;
             }
@@ -272,6 +280,16 @@ fn judge_assignments(call: &mut Call) {
     }
     if !call.assignments.is_empty() {
         call.refuse_rules("it sets variables");
+    }
+}
+
+/// A locale with a slash in it is a folder, in which programs find texts that they trust.
+fn judge_locale(call: &mut Call, name: &str, value: Option<&str>) {
+    let locale = name.starts_with("LANG") || name.starts_with("LC_");
+    if locale && value.is_none_or(|value| value.contains('/')) {
+        let reason = format!("it sets `{name}` to what may be a folder");
+        call.object(reason.clone());
+        call.refuse_rules(reason);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether a command with a known name only reads, by its row in the table, and which files it touches.
 
-use crate::analysis::{Access, Cause, What, Word};
+use crate::analysis::{Access, Cause, What, Word, Wrapper};
 use crate::paths::Folders;
 use crate::programs::find::Executed;
 use crate::programs::options::{self, Reading};
@@ -111,6 +111,13 @@ impl Walker<'_> {
         let here = self.place.clean && call.scene.folders.is_exactly(&self.place.cwd);
         if row.obeys_folder && !here {
             call.object(format!("`{name}` runs programs that the configuration of its folder names"));
+        }
+        // The environment that commands get keeps git from running more than it names.
+        let bare = |wrapper: &Wrapper| {
+            wrapper.name == "env" && wrapper.words.get(1).is_some_and(|word| word.prefix().starts_with('-'))
+        };
+        if row.obeys_folder && call.wrappers.iter().any(bare) {
+            call.object(format!("`{name}` runs without the environment that keeps it from running programs"));
         }
         let reading = options::read(name, &arguments, &row.options);
         if let Some(trouble) = &reading.trouble {
