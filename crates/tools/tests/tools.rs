@@ -12,8 +12,6 @@ mod files;
 mod git;
 #[path = "tools/images.rs"]
 mod images;
-#[path = "tools/permissions.rs"]
-mod permissions;
 #[path = "tools/rules.rs"]
 mod rules;
 #[path = "tools/schema.rs"]

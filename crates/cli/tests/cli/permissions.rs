@@ -84,3 +84,13 @@ fn a_file_of_cases_prints_a_decision_a_line_and_three_numbers() {
         ("rsagent: missing.jsonl: No such file or directory (os error 2)\n", Some(1))
     );
 }
+
+/// Prints the three numbers; the ids of what differs stand above them.
+#[test]
+fn every_case_of_the_corpus_is_decided_as_it_should_be() {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/permissions/permissions.jsonl");
+    let ran = Place::new().run(&["permissions", "test", "--cases", corpus]);
+    println!("{}", ran.stdout);
+    let expected = "{\"cases\":1271,\"wrongAllows\":0,\"wrongAsks\":0,\"otherFailures\":0}\n";
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str(), ran.code), (expected, "", Some(0)));
+}

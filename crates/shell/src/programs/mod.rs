@@ -7,4 +7,5 @@ pub mod find;
 pub mod git;
 pub mod options;
 pub mod sed;
+pub mod split;
 pub mod table;

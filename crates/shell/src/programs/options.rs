@@ -18,10 +18,14 @@ pub struct Reading {
 }
 
 /// An option as given: its name without dashes and its value.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Given {
     pub name: String,
     pub value: Option<Word>,
+    /// Which argument it begins with.
+    pub index: usize,
+    /// How many arguments it takes up.
+    pub length: usize,
 }
 
 impl Reading {
@@ -42,6 +46,7 @@ pub fn read(program: &str, arguments: &[Word], rules: &Options) -> Reading {
     // An option that no list knows may take the next word for its value.
     let mut greedy = false;
     while let Some(word) = arguments.get(index) {
+        let begin = index;
         index += 1;
         let prefix = word.prefix();
         let after_greedy = std::mem::take(&mut greedy);
@@ -75,7 +80,7 @@ pub fn read(program: &str, arguments: &[Word], rules: &Options) -> Reading {
             reading.object(format!("`{shown}` may become an option of `{program}` when it runs"));
         }
         let before = reading.options.len();
-        let wanting = if prefix.starts_with("--") {
+        let wanting = if prefix.starts_with("--") || is_dashed(prefix, rules) {
             long(program, word, rules, &mut reading)
         } else if rules.whole {
             whole(program, word, rules, &mut reading)
@@ -96,6 +101,10 @@ pub fn read(program: &str, arguments: &[Word], rules: &Options) -> Reading {
             if let Some(given) = reading.options.get_mut(at) {
                 given.value = value.cloned();
             }
+        }
+        for given in reading.options.iter_mut().skip(before) {
+            given.index = begin;
+            given.length = index - begin;
         }
     }
     judge_writes(program, rules, &mut reading);
@@ -126,14 +135,17 @@ fn unlisted(given: &[Given], rules: &Options) -> bool {
 /// Adds a long option; gives its place among the options if its value is the next word.
 fn long(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> Vec<usize> {
     let prefix = word.prefix();
-    let body = prefix.strip_prefix("--").unwrap_or(prefix);
+    let body = prefix.strip_prefix("--").or_else(|| prefix.strip_prefix('-')).unwrap_or(prefix);
+    let dashes = prefix.len() - body.len();
     let (name, attached) = match body.split_once('=') {
         Some((name, _)) => (name, true),
         None => (body, false),
     };
     let certain = attached || word.text().is_some();
     let plain = rules.long.iter().any(|known| known == name);
+    let abbreviates = |known: &String| !plain && !name.is_empty() && known.starts_with(name);
     let valued = rules.long_values.iter().any(|known| known == name)
+        || (rules.mode != Mode::Listed && rules.long_values.iter().any(abbreviates))
         || rules.writes.iter().chain(&rules.reads).any(|known| known.len() > 1 && known == name);
     let refused_value = rules.refuse_values.iter().any(|known| known == name);
     let refused = match rules.mode {
@@ -149,8 +161,8 @@ fn long(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> V
     if refused {
         reading.object(format!("`{program} --{name}` is not known to only read"));
     }
-    let value = attached.then(|| word.without(name.len() + 3));
-    reading.options.push(Given { name: name.to_owned(), value });
+    let value = attached.then(|| word.without(dashes + name.len() + 1));
+    reading.options.push(Given { name: name.to_owned(), value, ..Given::default() });
     if (valued || refused_value) && !attached { vec![reading.options.len() - 1] } else { Vec::new() }
 }
 
@@ -167,8 +179,15 @@ fn whole(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> 
     if !known {
         reading.object(format!("`{program} {shown}` is not known to only read"));
     }
-    reading.options.push(Given { name: name.to_owned(), value: None });
+    reading.options.push(Given { name: name.to_owned(), ..Given::default() });
     if valued { vec![reading.options.len() - 1] } else { Vec::new() }
+}
+
+/// Whether it is a long option behind a single dash.
+fn is_dashed(prefix: &str, rules: &Options) -> bool {
+    let name = prefix.strip_prefix('-').map(|body| body.split('=').next().unwrap_or(body));
+    let is_known = |name: &str| rules.long.iter().chain(&rules.long_values).any(|known| known == name);
+    rules.dashed && name.is_some_and(is_known)
 }
 
 /// Adds the options of a cluster; gives the places of those whose values are the next words.
@@ -192,7 +211,7 @@ fn short(program: &str, word: &Word, rules: &Options, reading: &mut Reading) -> 
         if refused {
             reading.object(format!("`{program} -{letter}` is not known to only read"));
         }
-        reading.options.push(Given { name, value: None });
+        reading.options.push(Given { name, ..Given::default() });
         let rest = at + letter.len_utf8();
         if detached {
             wanting.push(reading.options.len() - 1);

@@ -32,6 +32,8 @@ pub struct Table {
     pub bases: BTreeMap<String, Options>,
     pub programs: BTreeMap<String, Program>,
     pub wrappers: BTreeMap<String, Wrapping>,
+    /// A name may end in `*`, which stands for any ending.
+    pub carriers: BTreeMap<String, Carrier>,
     /// For a program, or a program and its subcommand: lists of options that mean the same.
     pub equivalents: BTreeMap<String, Vec<Vec<String>>>,
 }
@@ -99,6 +101,8 @@ pub struct Options {
     pub digits: bool,
     /// The first operand ends the options.
     pub leading: bool,
+    /// Long options may begin with a single dash.
+    pub dashed: bool,
     /// Letters whose value is always the next word, wherever in a cluster they stand.
     pub detached: String,
     /// A word with one dash is one option, with its whole name in `long` or `long_values`; letters in `values` may
@@ -203,10 +207,76 @@ pub struct Wrapping {
     pub elevates: bool,
     /// With one of these letters it only tells what the command is.
     pub describes: String,
+    /// Options whose value takes the place of the option, taken apart into words.
+    pub splits: Vec<String>,
+    /// Without a command it is a shell that reads its standard input.
+    pub input: bool,
+}
+
+/// A command whose arguments hold other commands. They count for deny rules only: it is judged and covered as it stands.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Carrier {
+    /// The name of the row that holds for this one.
+    pub same: Option<String>,
+    /// An option that is not listed makes every argument a candidate.
+    pub options: Options,
+    /// How many operands stand before what `operands` says.
+    pub skip: usize,
+    /// `name=value` operands stand before that, too.
+    pub assignments: bool,
+    pub operands: Operands,
     /// Options whose value is a script.
     pub scripts: Vec<String>,
-    /// Where the command begins is not certain: every operand is a candidate.
-    pub loose: bool,
+    /// Options whose value is a program that gets the operands as its arguments.
+    pub programs: Vec<String>,
+    /// Options whose value is a setting of git, which may name commands.
+    pub settings: Vec<String>,
+    /// Options whose value is text in which `marks` stand before commands.
+    pub marked: Vec<String>,
+    /// What stands before a command in text that is no script as a whole.
+    pub marks: Vec<String>,
+    /// Options with which only the run can tell what runs.
+    pub unknown: Vec<String>,
+    /// Without a command it reads its standard input.
+    pub input: Reads,
+    /// Subcommands.
+    pub commands: BTreeMap<String, Carrier>,
+}
+
+/// What the operands of a carrier are.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operands {
+    /// No commands.
+    #[default]
+    Nothing,
+    /// A command and its arguments.
+    Command,
+    /// A script, joined by spaces.
+    Script,
+    /// Scripts, one each.
+    Scripts,
+    /// The arguments of a shell.
+    Shell,
+    /// Text with marks.
+    Marked,
+    /// The name of a setting and its value.
+    Setting,
+    /// A command that may begin anywhere.
+    Anywhere,
+}
+
+/// What a carrier reads from its standard input.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reads {
+    #[default]
+    Nothing,
+    /// A script.
+    Script,
+    /// Text with marks.
+    Marked,
 }
 
 impl Program {
@@ -253,6 +323,15 @@ impl Table {
             || !name.chars().any(|letter| letter.is_ascii_uppercase())
             || self.idle_variables.iter().any(|idle| idle == name);
         quiet && name != "_" && !self.special_variables.iter().any(|special| special == name)
+    }
+
+    /// The row of a carrier.
+    pub fn carrier(&self, name: &str) -> Option<&Carrier> {
+        let row = self.carriers.get(name).or_else(|| {
+            let stem = |key: &str| key.strip_suffix('*').is_some_and(|stem| name.starts_with(stem));
+            self.carriers.iter().find(|(key, _)| stem(key)).map(|(_, row)| row)
+        })?;
+        row.same.as_ref().map_or(Some(row), |same| self.carriers.get(same))
     }
 
     /// The row for a command word: a bare name, or one in a system folder.

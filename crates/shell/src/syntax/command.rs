@@ -302,7 +302,6 @@ impl Parser {
         let start = self.position;
         let descriptor = self.descriptor();
         let bare = self.position == start;
-        let zero = !bare && descriptor == Descriptor::Number && self.since(start).chars().all(|digit| digit == '0');
         if self.sees("<(") || self.sees(">(") {
             self.position = start;
             return Ok(None);
@@ -313,15 +312,14 @@ impl Parser {
                     Some(strip_tabs) => Target::Body(self.here_document(strip_tabs)?),
                     None => Target::Word(self.target()?),
                 };
-                return Ok(Some(Redirect { kind: RedirectKind::Text, target, descriptor, standard: bare || zero }));
+                return Ok(Some(Redirect { kind: RedirectKind::Text, target, descriptor }));
             }
         }
         for (operator, kind) in OPERATORS {
             let allowed = bare || !operator.starts_with('&');
             if allowed && self.eat(operator) {
-                let standard = zero || (bare && operator.starts_with('<'));
                 let target = Target::Word(self.target()?);
-                return Ok(Some(Redirect { kind, target, descriptor, standard }));
+                return Ok(Some(Redirect { kind, target, descriptor }));
             }
         }
         self.position = start;
@@ -338,7 +336,8 @@ impl Parser {
             if !matches!(self.peek(), Some('<' | '>')) {
                 self.position = start;
             }
-            return Descriptor::Number;
+            let zero = self.since(start).chars().all(|digit| digit == '0');
+            return if zero { Descriptor::Zero } else { Descriptor::Number };
         }
         let ahead = self.bare_ahead();
         let name = ahead.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));

@@ -89,8 +89,6 @@ pub struct Redirect {
     pub target: Target,
     /// The descriptor before the operator.
     pub descriptor: Descriptor,
-    /// It is the standard input that is redirected.
-    pub standard: bool,
 }
 
 /// What stands before the operator of a redirection.
@@ -98,6 +96,8 @@ pub struct Redirect {
 pub enum Descriptor {
     /// Nothing: standard input or output, as the operator says.
     Usual,
+    /// Standard input.
+    Zero,
     Number,
     /// The descriptor is stored in a variable (`{name}>`).
     Named,

@@ -1,10 +1,10 @@
 //! Simple commands: from words in the tree to a recorded command, with its wrappers taken off.
 
-use crate::analysis::{Redirection, SimpleCommand, Verdict, What, Word, Wrapper};
+use crate::analysis::{Part, Redirection, SimpleCommand, Verdict, What, Word, Wrapper};
 use crate::paths::Folders;
-use crate::programs::options;
 use crate::programs::table::{Wrapping, table};
-use crate::syntax::{Simple, is_name};
+use crate::programs::{options, split};
+use crate::syntax::Simple;
 use crate::word::resolve;
 
 use super::input::Input;
@@ -16,11 +16,7 @@ const MAX_WRAPPERS: usize = 16;
 /// Nor are commands that run commands (`xargs xargs …`) followed further than this.
 const MAX_CALLS: usize = 16;
 
-/// How many words of a command line are tried as the command where it may begin anywhere.
-const MAX_GUESSES: usize = 64;
-
-/// A guessed command keeps no more words than this.
-const MAX_GUESSED_WORDS: usize = 64;
+const TOO_MANY: &str = "too many commands run one another";
 
 /// A command about to be judged.
 pub struct Call {
@@ -151,10 +147,9 @@ impl Walker<'_> {
     }
 
     fn give_up(&mut self, mut call: Call) -> Ends {
-        let reason = "too many commands run one another";
-        self.admit(What::Command, reason.into());
-        call.object(reason);
-        call.refuse_rules(reason);
+        self.admit(What::Command, TOO_MANY.into());
+        call.object(TOO_MANY);
+        call.refuse_rules(TOO_MANY);
         self.record(call);
         Ends::both(Folders::unknown())
     }
@@ -178,23 +173,34 @@ impl Walker<'_> {
     fn unwrap(&mut self, call: &mut Call, wrapping: &Wrapping) -> bool {
         let shown = call.words.first().map(Word::shown).unwrap_or_default();
         let name = basename(&shown).to_owned();
-        let arguments = call.words.get(1..).unwrap_or_default().to_vec();
-        let reading = options::read(&name, &arguments, &wrapping.options);
-        for given in &reading.options {
-            if options::is_one_of(&given.name, &wrapping.scripts) {
-                call.object(format!("`{name}` takes a command apart by itself"));
-                self.script_text(given.value.as_ref(), call, false);
+        let mut arguments = call.words.get(1..).unwrap_or_default().to_vec();
+        let mut reading = options::read(&name, &arguments, &wrapping.options);
+        for round in 0.. {
+            let Some(split) = split::options(&arguments, &reading, &wrapping.splits) else {
+                break;
+            };
+            call.object(format!("`{name}` takes a command apart by itself"));
+            let doubt = split.doubt.or_else(|| (round == MAX_WRAPPERS).then(|| TOO_MANY.into()));
+            if let Some(doubt) = doubt {
+                self.admit(What::Command, doubt);
+                self.guess(&split.arguments, call);
+                break;
             }
+            arguments = split.arguments;
+            reading = options::read(&name, &arguments, &wrapping.options);
         }
         let described = reading.options.iter().any(|given| wrapping.describes.contains(given.name.as_str()));
         if described && reading.trouble.is_none() {
             return false;
         }
-        if wrapping.loose || reading.trouble.is_some() {
+        if reading.trouble.is_some() {
             self.guess(&arguments, call);
         }
-        let Some(mut start) = reading.first_operand.filter(|_| !wrapping.loose) else {
+        let Some(mut start) = reading.first_operand else {
             call.object(format!("`{name}` is not on the read-only list"));
+            if wrapping.input {
+                self.standard_input(call, &name);
+            }
             return false;
         };
         if let Some(trouble) = reading.trouble {
@@ -203,12 +209,11 @@ impl Walker<'_> {
         }
         let first = start;
         if wrapping.assignments {
-            while let Some(word) = arguments.get(start)
-                && let Some(set) = assigned_name(word)
-            {
-                let value = word.text().and_then(|text| Some(text.split_once('=')?.1));
-                judge_locale(call, &set, value);
-                call.assignments.push(set);
+            while let Some(word) = arguments.get(start).filter(|word| sets_variable(word) || word.text() == Some("-")) {
+                if let Some((name, _)) = word.prefix().split_once('=') {
+                    judge_locale(call, name, word.text().and_then(|text| Some(text.split_once('=')?.1)));
+                    call.assignments.push(name.to_owned());
+                }
                 start += 1;
             }
         }
@@ -237,32 +242,6 @@ impl Walker<'_> {
         call.wrappers.push(Wrapper { name, words: std::mem::take(&mut call.words) });
         call.words = rest.to_vec();
         true
-    }
-
-    /// Records every place where a command may begin, for deny rules only.
-    fn guess(&mut self, arguments: &[Word], call: &Call) {
-        if arguments.len() > MAX_GUESSES {
-            self.admit(What::Command, "a command may begin anywhere in a long line".into());
-        }
-        for (index, word) in arguments.iter().enumerate().take(MAX_GUESSES) {
-            if word.prefix().starts_with('-') {
-                continue;
-            }
-            if word.shown().contains([' ', '\t', '\n', ';']) {
-                self.script_text(Some(word), call, true);
-                continue;
-            }
-            let reason = "it may be run by another command".to_owned();
-            self.commands.push(SimpleCommand {
-                words: arguments.iter().skip(index).take(MAX_GUESSED_WORDS).cloned().collect(),
-                assignments: Vec::new(),
-                redirections: Vec::new(),
-                wrappers: Vec::new(),
-                verdict: Verdict::NotReadOnly { reason: reason.clone() },
-                uncoverable: Some(reason),
-                guess: true,
-            });
-        }
     }
 }
 
@@ -298,8 +277,7 @@ pub fn basename(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// The name in `name=value`.
-fn assigned_name(word: &Word) -> Option<String> {
-    let (name, _) = word.prefix().split_once('=')?;
-    is_name(name).then(|| name.to_owned())
+/// Whether `env` and its like take a word for `name=value`, whatever the name.
+pub fn sets_variable(word: &Word) -> bool {
+    word.parts.iter().any(|part| matches!(part, Part::Text(text) if text.contains('=')))
 }

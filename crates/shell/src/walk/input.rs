@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use crate::analysis::Word;
-use crate::syntax::{Redirect, RedirectKind};
+use crate::syntax::{Descriptor, Redirect, RedirectKind};
 use crate::word::resolve;
 
 use super::{Walker, target_word};
@@ -79,7 +79,7 @@ impl Walker<'_> {
     /// The standard input under these redirections; `None` if they leave it alone.
     pub(super) fn redirected_input(&self, redirects: &[Redirect]) -> Option<Input> {
         let mut input: Option<Input> = None;
-        for redirect in redirects.iter().filter(|redirect| redirect.standard) {
+        for redirect in redirects.iter().filter(|redirect| is_standard_input(redirect)) {
             let Some(word) = target_word(redirect) else {
                 continue;
             };
@@ -108,5 +108,14 @@ impl Walker<'_> {
     /// `exec` replaces the input of all that follows; nothing is taken back, since it may stand in a branch.
     pub(super) fn replace_input(&mut self, input: &Input) {
         self.replaced = self.replaced.or(input).shared();
+    }
+}
+
+fn is_standard_input(redirect: &Redirect) -> bool {
+    match (redirect.descriptor, redirect.kind) {
+        (Descriptor::Zero, _) => true,
+        (Descriptor::Usual, RedirectKind::Output | RedirectKind::CopyOutput) => false,
+        (Descriptor::Usual, _) => true,
+        (Descriptor::Number | Descriptor::Named, _) => false,
     }
 }

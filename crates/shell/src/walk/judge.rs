@@ -25,6 +25,7 @@ impl Walker<'_> {
         if base == "alias" {
             self.note_aliases(call);
         }
+        self.carried(call, base);
         let Some(row) = table().programs.get(base) else {
             self.judge_assigned(call, &[]);
             if describes(call, base) {

@@ -2,6 +2,7 @@
 //! tree; what a command does is decided in `call` and below.
 
 mod call;
+mod carriers;
 mod effects;
 mod input;
 mod judge;
@@ -43,6 +44,8 @@ pub struct Walker<'p> {
     /// How many commands run one another on one command line.
     calls: usize,
     reads_crudely: bool,
+    /// Every place where a command may begin is being tried.
+    guesses: bool,
     /// The standard input around the present command.
     input: Input,
     /// What `exec` may have put in its place.
@@ -95,6 +98,7 @@ impl<'p> Walker<'p> {
             nested_text: NESTED_TEXT,
             calls: 0,
             reads_crudely: false,
+            guesses: false,
             input: Input::default(),
             replaced: Input::default(),
             paths_in_loops: Vec::new(),

@@ -89,6 +89,7 @@ impl Walker<'_> {
         let reading = options::read(name, arguments, &row.options);
         if let Some(trouble) = &reading.trouble {
             call.object(trouble.clone());
+            self.guess(arguments, call);
         }
         let scene = call.scene.clone();
         for given in &reading.options {

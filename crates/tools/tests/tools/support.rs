@@ -64,12 +64,6 @@ pub fn tool(name: &str) -> Arc<dyn Tool> {
     ToolPool::new(tools::builtin(env, &[])).get(name).unwrap().clone()
 }
 
-/// The tool of that name, or the one that stands in for it while there is none.
-pub fn tool_or(name: &str, other: &str) -> Arc<dyn Tool> {
-    let tools = ToolPool::new(tools::builtin(Vec::new(), &[]));
-    tools.get(name).or_else(|| tools.get(other)).unwrap().clone()
-}
-
 pub fn word(mode: Mode, judgement: &Judgement) -> &'static str {
     match decide(mode, judgement) {
         Decision::Allow => "allow",
