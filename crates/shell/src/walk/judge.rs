@@ -5,7 +5,7 @@ use crate::paths::Folders;
 use crate::programs::find::Executed;
 use crate::programs::options::{self, Reading};
 use crate::programs::table::{Check, Files, Program, Runs, table};
-use crate::programs::{awk, builtins, find, git, sed};
+use crate::programs::{awk, builtins, find, git, sed, tar};
 
 use super::call::{Call, basename};
 use super::{Ends, Scene, Walker};
@@ -40,6 +40,9 @@ impl Walker<'_> {
             };
         };
         self.judge_assigned(call, &row.variables);
+        if tells_of_itself(call, base, row) {
+            return unchanged;
+        }
         if row.changes {
             call.object(format!("`{base}` is not on the read-only list"));
         }
@@ -152,6 +155,7 @@ impl Walker<'_> {
     fn check(&mut self, call: &mut Call, row: &Program, reading: &Reading, arguments: &[Word]) {
         let objection = match row.check {
             None => None,
+            Some(Check::Tar) => tar::objection(arguments),
             Some(Check::Test) => builtins::test_objection(arguments),
             Some(Check::Printf) => builtins::printf_objection(arguments),
             Some(Check::Read) => {
@@ -293,6 +297,9 @@ fn may_be_network(word: &Word) -> bool {
 fn judge_operands(call: &mut Call, name: &str, row: &Program, reading: &Reading) {
     let operands = &reading.operands;
     let many = operands.iter().any(Word::may_be_many);
+    if operands.len() < row.min_operands {
+        call.object(format!("`{name}` with so few arguments is not on the read-only list"));
+    }
     if let Some(most) = row.max_operands
         && (operands.len() > most || many)
     {
@@ -327,6 +334,16 @@ fn language(
         Some(parts) => objection(&parts.join(joint)),
         None => Some(format!("the script of `{name}` is only known when it runs")),
     }
+}
+
+/// Whether a program is only asked for its version or a summary of its options.
+fn tells_of_itself(call: &Call, name: &str, row: &Program) -> bool {
+    // Where there is no such option, these take the word for something else.
+    const DEAF: [&str; 2] = ["git", "unlink"];
+    let asks = matches!(call.words.get(1..), Some([only]) if matches!(only.text(), Some("--help" | "--version")));
+    asks && row.exact.is_empty()
+        && matches!(row.runs, None | Some(Runs::Find | Runs::Fd | Runs::Xargs))
+        && !DEAF.contains(&name)
 }
 
 /// Whether a wrapper is only asked what a command is (`command -v`).
