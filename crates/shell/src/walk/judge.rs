@@ -40,7 +40,7 @@ impl Walker<'_> {
             };
         };
         self.judge_assigned(call, &row.variables);
-        if tells_of_itself(call, base, row) {
+        if tells_of_itself(call, row) {
             return unchanged;
         }
         if row.changes {
@@ -337,13 +337,13 @@ fn language(
 }
 
 /// Whether a program is only asked for its version or a summary of its options.
-fn tells_of_itself(call: &Call, name: &str, row: &Program) -> bool {
-    // Where there is no such option, these take the word for something else.
-    const DEAF: [&str; 2] = ["git", "unlink"];
+fn tells_of_itself(call: &Call, row: &Program) -> bool {
     let asks = matches!(call.words.get(1..), Some([only]) if matches!(only.text(), Some("--help" | "--version")));
-    asks && row.exact.is_empty()
+    // Each command of git has a manual of its own, which a pager shows.
+    asks && row.commands.is_empty()
+        && row.exact.is_empty()
+        && !row.changes
         && matches!(row.runs, None | Some(Runs::Find | Runs::Fd | Runs::Xargs))
-        && !DEAF.contains(&name)
 }
 
 /// Whether a wrapper is only asked what a command is (`command -v`).
