@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use harness::{Effort, Toolset};
+use harness::settings::Sources;
+use harness::{Effort, Layer, Profile, Toolset};
 use kernel::Mode;
 
 /// A coding agent. Without -p it talks in the terminal.
@@ -26,8 +27,8 @@ pub struct Args {
     pub output_format: OutputFormat,
 
     /// Permission mode: default, acceptEdits, plan, bypassPermissions or dontAsk.
-    #[arg(long, visible_alias = "permission-mode", default_value = "default", value_parser = mode)]
-    pub mode: Mode,
+    #[arg(long, visible_alias = "permission-mode", value_parser = mode)]
+    pub mode: Option<Mode>,
 
     /// Run everything that no deny or ask rule stops; the same as --mode bypassPermissions.
     #[arg(long, conflicts_with = "mode")]
@@ -61,6 +62,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     pub replay: Option<PathBuf>,
 
+    /// What commands may touch: off (as much as you), read-only or workspace-write; the latter two without
+    /// network. Otherwise what the settings say, else off.
+    #[arg(long, value_name = "PROFILE")]
+    pub sandbox: Option<Profile>,
+
     /// Stop after this many model calls.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_turns: Option<u32>,
@@ -90,6 +96,18 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER")]
     pub add_dir: Vec<PathBuf>,
 
+    /// Settings over those of files: a file, or an object such as `{"model": "…"}`.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub settings: Option<String>,
+
+    /// Which settings files are read: user, project and local, apart by commas. Managed ones always are.
+    #[arg(long, value_name = "LAYERS", default_value = "user,project,local")]
+    pub setting_sources: Sources,
+
+    /// Trust the working folder for this run: its settings do more than deny and ask.
+    #[arg(long)]
+    pub trust: bool,
+
     /// Print the system prompt, with the cache boundary marked, and exit.
     #[arg(long)]
     pub show_system: bool,
@@ -107,6 +125,8 @@ pub enum Command {
     /// What may run, and why.
     #[command(subcommand)]
     Permissions(Permissions),
+    /// Run one command in the sandbox.
+    Sandbox(SandboxArgs),
 }
 
 /// `rsagent permissions`.
@@ -124,8 +144,8 @@ pub struct PermissionTest {
     pub command: Option<String>,
 
     /// Permission mode: default, acceptEdits, plan, bypassPermissions or dontAsk.
-    #[arg(long, default_value = "default", value_parser = mode)]
-    pub mode: Mode,
+    #[arg(long, value_parser = mode)]
+    pub mode: Option<Mode>,
 
     /// A file of cases, one JSON object a line, each with the rules and the decision that it wants.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["command", "mode"])]
@@ -153,6 +173,34 @@ pub enum Format {
     Json,
 }
 
+/// `rsagent sandbox`.
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+pub struct SandboxArgs {
+    /// What it may touch: off, read-only or workspace-write.
+    #[arg(long = "sandbox", value_name = "PROFILE", default_value_t = Profile::WorkspaceWrite)]
+    pub profile: Profile,
+
+    /// What keeps it there, in place of the best that works: bubblewrap, landlock or seatbelt.
+    #[arg(long)]
+    pub layer: Option<Layer>,
+
+    /// A further folder of the workspace.
+    #[arg(long, value_name = "FOLDER")]
+    pub add_dir: Vec<PathBuf>,
+
+    /// A host that it may reach, `*.` before it for all below, or `*` for the whole network.
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+
+    /// End it after so many milliseconds.
+    #[arg(long, value_name = "MS")]
+    pub timeout: Option<u64>,
+
+    /// The command.
+    #[arg(last = true, required = true)]
+    pub command: Vec<std::ffi::OsString>,
+}
+
 /// What `-p` prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
@@ -170,9 +218,9 @@ impl Args {
         self.interactive || !(self.print || self.show_system) && stdin_is_terminal
     }
 
-    /// The permission mode of the session.
-    pub fn mode(&self) -> Mode {
-        if self.dangerously_skip_permissions { Mode::BypassPermissions } else { self.mode }
+    /// The permission mode that was asked for.
+    pub fn mode(&self) -> Option<Mode> {
+        if self.dangerously_skip_permissions { Some(Mode::BypassPermissions) } else { self.mode }
     }
 }
 

@@ -21,6 +21,8 @@ pub enum Exit {
     HungUp,
     /// The reader of standard output is gone; what SIGPIPE would have left.
     BrokenPipe,
+    /// What a command came to that was run for a person.
+    Of(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -34,6 +36,7 @@ impl From<Exit> for ExitCode {
             Exit::Terminated => 143,
             Exit::HungUp => 129,
             Exit::BrokenPipe => 141,
+            Exit::Of(code) => code,
         })
     }
 }

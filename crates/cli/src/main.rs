@@ -7,6 +7,7 @@ mod headless;
 mod permissions;
 mod providers;
 mod repl;
+mod sandbox;
 mod sanitize;
 mod signals;
 mod terminal;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Parser;
 use harness::settings::FlagRules;
-use harness::{Environment, Session, SessionConfig, SessionError};
+use harness::{Choices, Environment, Session, SessionConfig, SessionError};
 
 use crate::args::{Args, Command, OutputFormat, Permissions};
 use crate::exit::Exit;
@@ -45,6 +46,11 @@ impl std::error::Error for NoPrompt {}
 
 fn main() -> ExitCode {
     keep_memory_private();
+    // Inside a sandbox this program is its own helper; nothing else of it has a place there.
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == harness::sandbox::HELPER) {
+        return harness::sandbox::help(arguments).into();
+    }
     let args = Args::parse();
     let stdin_is_terminal = io::stdin().is_terminal();
     let interactive = args.talks(stdin_is_terminal);
@@ -85,6 +91,7 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
     match &args.command {
         Some(Command::Providers) => return providers::run(&environment),
         Some(Command::Permissions(Permissions::Test(test))) => return permissions::run(&environment, test),
+        Some(Command::Sandbox(args)) => return sandbox::run(args, &environment),
         None => {}
     }
     let mut session = Session::open(SessionConfig {
@@ -99,8 +106,11 @@ fn run(args: Args, stdin_is_terminal: bool, interactive: bool) -> anyhow::Result
         record: args.record.clone(),
         replay: args.replay.clone(),
         mode: args.mode(),
+        choices: Choices { settings: args.settings.clone(), sources: args.setting_sources, trust: args.trust },
         rules: FlagRules { allow: args.allowed_tools.clone(), deny: args.disallowed_tools.clone() },
         tools: args.tools.clone(),
+        sandbox: args.sandbox,
+        helper: std::env::current_exe().ok(),
         max_turns: args.max_turns,
         max_budget: args.max_budget_usd,
         append_system: args.append_system_prompt.clone(),

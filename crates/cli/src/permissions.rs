@@ -34,10 +34,10 @@ pub fn run(environment: &Environment, test: &PermissionTest) -> anyhow::Result<E
     let explained = session.explain(command);
     let mut out = io::stdout().lock();
     match test.format {
-        Format::Json => writeln!(out, "{}", object(command, test.mode, &explained))?,
+        Format::Json => writeln!(out, "{}", object(command, session.mode(), &explained))?,
         Format::Text => {
             let texts = Texts::of(environment)?;
-            for line in lines(&texts, test.mode, &explained) {
+            for line in lines(&texts, session.mode(), &explained) {
                 writeln!(out, "{}", sanitize(&line))?;
             }
         }

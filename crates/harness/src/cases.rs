@@ -108,7 +108,7 @@ pub enum CaseError {
 /// Decides every case of a file, in order.
 pub fn run(path: &Path) -> Result<Vec<Outcome>, CaseError> {
     let text = std::fs::read_to_string(path).map_err(|fault| CaseError::System { path: path.into(), fault })?;
-    let tools = ToolPool::new(tools::builtin(Vec::new(), &[]));
+    let tools = ToolPool::new(tools::builtin(Vec::new(), &[], &tools::sandbox::Jail::default()));
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(at, line)| {

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use kernel::ModelError;
-use models::registry::{Endpoint, Listed, Rows, list};
+use models::registry::{Endpoint, Listed, Preferred, Rows, list};
 use models::wire::{Dialect, probe};
 use models::{Choice, Connection, Limits, Network, RegistryError, UserProvider, Wishes};
 
 use crate::environment::Environment;
 use crate::session::{SessionConfig, SessionError, number};
-use crate::settings::Settings;
+use crate::settings::{Effective, Settings};
+use crate::workspace::everywhere;
 
 /// The variable that sets how many seconds an answer may stand still.
 const STALL: &str = "RSAGENT_STALL_SECONDS";
@@ -20,11 +21,11 @@ const STALL: &str = "RSAGENT_STALL_SECONDS";
 /// Makes a model of what flags, settings and surroundings say. Connects to nothing.
 pub(crate) fn connect(
     config: &SessionConfig,
-    settings: &Settings,
+    all: &Effective,
     provider: Option<&str>,
     model: Option<&str>,
 ) -> Result<Connection, SessionError> {
-    let environment = &config.environment;
+    let (environment, settings) = (&config.environment, &all.settings);
     let limits = match number(environment, &[STALL])? {
         None => Limits::default(),
         Some(seconds) => {
@@ -45,9 +46,28 @@ pub(crate) fn connect(
     };
     let provider = provider.map(str::to_owned);
     let model = model.map(str::to_owned);
+    let preferred = preferred(all)?;
     with_choice(environment, settings, |choice| {
-        models::connect(&Choice { provider, model, wishes, ..choice }, &network).map_err(SessionError::from)
+        models::connect(&Choice { provider, model, wishes, preferred, ..choice }, &network).map_err(SessionError::from)
     })
+}
+
+/// The models that settings name. A project's settings may name a model, not who is asked.
+fn preferred(all: &Effective) -> Result<Preferred, RegistryError> {
+    let mut preferred = Preferred::default();
+    if let Some(name) = &all.settings.model {
+        let (provider, model) = split(&all.settings, name, "")?;
+        if provider.is_empty() || !all.is_shared(&["model"]) {
+            preferred.provider = Some(provider).filter(|provider| !provider.is_empty());
+            preferred.model = model;
+        }
+    }
+    if let Some(name) = all.settings.fallback_model.first() {
+        let (provider, _) = split(&all.settings, name, "")?;
+        let may = provider.is_empty() || !all.is_shared(&["fallbackModel"]);
+        preferred.fallback = may.then(|| name.clone());
+    }
+    Ok(preferred)
 }
 
 /// A model as a person names it: provider and model.
@@ -89,8 +109,12 @@ pub enum Presence {
 
 /// Asks every provider that is configured for its models, all at once, and keeps what they say of them.
 pub async fn survey(environment: &Environment) -> Result<Vec<Surveyed>, SessionError> {
-    let settings = Settings::of(environment)?;
-    let listed = with_choice(environment, &settings, |choice| list(&choice).map_err(SessionError::from))?;
+    let all = everywhere(environment)?;
+    let environment = &environment.with(&all.own_variables());
+    let preferred = preferred(&all)?;
+    let listed = with_choice(environment, &all.settings, |choice| {
+        list(&Choice { preferred, ..choice }).map_err(SessionError::from)
+    })?;
     let network = environment.network();
     let ask = async |Listed { name, endpoint, model }: Listed| {
         let (dialect, presence) = match endpoint {
@@ -117,11 +141,13 @@ fn with_choice<T>(environment: &Environment, settings: &Settings, use_it: impl F
     use_it(Choice {
         provider: None,
         model: None,
+        preferred: Preferred::default(),
         providers: user_providers(settings),
         models: settings.models.clone(),
         said: &|provider| said(environment, provider),
         wishes: Wishes::default(),
         variable: &|name| environment.get(name).map(str::to_owned),
+        key: &|_| None,
     })
 }
 

@@ -20,7 +20,12 @@ pub struct Explained {
 
 /// Judges a command line as a call of `Bash` would be judged.
 pub fn explain(command: &str, mode: Mode, rules: &Rules, place: &Place) -> Explained {
-    let judgement = gate::judge(&Typed(Bash::new(Vec::new(), &[])), &json!({"command": command}), rules, place);
+    let judgement = gate::judge(
+        &Typed(Bash::new(Vec::new(), &[], tools::sandbox::Jail::default())),
+        &json!({"command": command}),
+        rules,
+        place,
+    );
     let decision = decide(mode, &judgement);
     let reason = match &decision {
         Decision::Deny(reason) | Decision::Ask(reason) => reason.clone(),

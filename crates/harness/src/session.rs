@@ -7,30 +7,29 @@ use std::sync::Arc;
 
 use kernel::query::{Meter, compact_now};
 use kernel::{
-    Answer, Block, Conversation, Draft, EpochKind, EventStream, Extension, Extensions, Gate, Init, Mode, Origin, Place,
-    Prefix, QueryParams, Questions, RetryBudget, Rules, SharedConversation, ToolPool, Usage, query,
+    Answer, Block, Conversation, Draft, EpochKind, EventStream, Gate, Init, Mode, Origin, Place, Prefix, QueryParams,
+    Questions, RetryBudget, Rules, SharedConversation, ToolPool, Usage, query,
 };
-use models::table::cost;
 use models::{Connection, Effort, RegistryError};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
+use tools::sandbox::{Jail, Profile, Unavailable};
 
-use crate::budget::{Budget, Estimate};
 use crate::connect::{connect, split};
-use crate::context::{Context, Policy, without_thinking};
+use crate::context::without_thinking;
 use crate::environment::Environment;
 use crate::explain::{Explained, explain};
-use crate::repeats::Repeats;
-use crate::settings::{FlagRules, Settings, SettingsError};
+use crate::features::Features;
+use crate::sandbox::{Request, confine};
+use crate::settings::{Effective, FlagRules, SettingsError};
 use crate::toolset::Toolset;
-use crate::{git, memory, prompt};
+use crate::workspace::{Choices, Workspace};
+use crate::{defaults, git, memory, prompt};
 
 /// Further attempts of a prompt: about a minute of an overloaded server.
 const RETRIES: u32 = 6;
 /// The variable that sets another number of them.
 const RETRIES_VARIABLE: &str = "RSAGENT_MAX_RETRIES";
-/// Variables that set the compaction threshold, in tokens of messages.
-const THRESHOLD: [&str; 2] = ["RSAGENT_COMPACT_THRESHOLD", "MYAGENT_COMPACT_THRESHOLD"];
 
 /// What a session is opened with.
 #[derive(Debug, Clone, Default)]
@@ -55,12 +54,18 @@ pub struct SessionConfig {
     pub record: Option<PathBuf>,
     /// `--replay`: such a file, which answers in the model's place.
     pub replay: Option<PathBuf>,
-    /// The permission mode.
-    pub mode: Mode,
+    /// `--mode`: the permission mode; the settings' where it is not given.
+    pub mode: Option<Mode>,
+    /// Which settings there are, and whether the folder is trusted.
+    pub choices: Choices,
     /// Rules of the command line.
     pub rules: FlagRules,
     /// `--tools`.
     pub tools: Toolset,
+    /// `--sandbox`, which goes before the settings.
+    pub sandbox: Option<Profile>,
+    /// This program, which is the helper in its sandbox.
+    pub helper: Option<PathBuf>,
     /// Bound of model calls per prompt.
     pub max_turns: Option<u32>,
     /// `--max-budget-usd`: what the session may cost, in US dollars.
@@ -90,6 +95,14 @@ pub enum SessionError {
         /// What the system says.
         fault: std::io::Error,
     },
+    /// A mode that settings have switched off.
+    #[error("mode {mode} is switched off by {}. Choose another mode", path.display())]
+    Mode {
+        /// The mode.
+        mode: Mode,
+        /// The settings file.
+        path: PathBuf,
+    },
     /// A budget for a model whose price is not known.
     #[error(
         "--max-budget-usd cannot be kept: the price of {model} is not known. Set models.{model}.prices in the settings file, or leave the budget out"
@@ -109,6 +122,9 @@ pub enum SessionError {
     /// The history cannot be changed now.
     #[error("the model stays as it is: {0}")]
     History(#[from] kernel::Fault),
+    /// The sandbox that was asked for is not to be had, and nothing runs without it.
+    #[error(transparent)]
+    Sandbox(#[from] Unavailable),
     /// A variable with a value that means nothing.
     #[error("{name}={value} is not a number. Set a whole number or unset it")]
     Variable {
@@ -124,7 +140,8 @@ impl SessionError {
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Settings(SettingsError::Rule { place, .. }) => place.starts_with("--"),
-            Self::Settings(_) | Self::Variable { .. } | Self::History(_) => false,
+            Self::Settings(SettingsError::Flag(_)) | Self::Mode { .. } => true,
+            Self::Settings(_) | Self::Variable { .. } | Self::History(_) | Self::Sandbox(_) => false,
             Self::Price { .. } | Self::Tool { .. } => true,
             Self::Registry(fault) => {
                 matches!(fault, RegistryError::UnknownProvider { .. } | RegistryError::NoModel { .. })
@@ -137,10 +154,11 @@ impl SessionError {
 /// One conversation and what works on it. One prompt runs at a time.
 pub struct Session {
     config: SessionConfig,
-    settings: Settings,
+    settings: Effective,
     connection: Connection,
     params: QueryParams,
     questions: Option<Arc<Questions>>,
+    jail: Jail,
     features: Features,
     /// Further attempts of each prompt.
     retries: u32,
@@ -150,36 +168,47 @@ pub struct Session {
 impl Session {
     /// Opens a session. Reads settings and memory; starts nothing and connects to nothing.
     pub fn open(mut config: SessionConfig) -> Result<Self, SessionError> {
-        let environment = config.environment.clone();
-        let settings = Settings::of(&environment)?;
         config.cwd = resolve(&config.cwd)?;
-        config.add_dirs =
-            config.add_dirs.iter().map(|path| resolve(&config.cwd.join(path))).collect::<Result<_, _>>()?;
-        let rules = settings.rules(&config.rules, &tools::builtin_deny())?;
+        let Workspace { settings, trusted, notices: mut warnings, .. } =
+            Workspace::look(&config.environment, &config.cwd, &config.choices)?;
+        let commands = config.environment.with(&settings.settings.env);
+        config.environment = config.environment.with(&settings.own_variables());
+        let environment = config.environment.clone();
+        let given = config.add_dirs.iter().map(|path| resolve(&config.cwd.join(path)));
+        config.add_dirs = given.collect::<Result<_, _>>()?;
+        warnings.extend(defaults::apply(&mut config, &settings)?);
+        let (rules, told) = settings.rules(&config.rules, &tools::builtin_deny())?;
+        warnings.extend(told);
+        let mode = config.mode.unwrap_or_default();
         let connection = connect(&config, &settings, config.provider.as_deref(), config.model.as_deref())?;
+        let jail = Jail::default();
+        let profile = config.sandbox.map_or_else(|| settings.settings.sandbox.profile(), Ok)?;
+        jail.set(confine(&request(&config, profile), &settings.settings.sandbox)?);
         let meter = Meter::default();
         let features = Features::new(&config, &connection, &meter)?;
         let extensions = features.list();
         // No command sees a key of ours, whatever its variable is called.
-        let keys: Vec<String> = settings.providers.values().filter_map(|other| other.api_key_env.clone()).collect();
+        let providers = settings.settings.providers.values();
+        let keys: Vec<String> = providers.filter_map(|other| other.api_key_env.clone()).collect();
         let all = ToolPool::new(
-            tools::builtin(environment.variables(), &keys)
+            tools::builtin(commands.variables(), &keys, &jail)
                 .into_iter()
                 .chain(extensions.iter().flat_map(|feature| feature.tools())),
         );
-        let mut warnings = unknown(&settings, &rules, &all.names());
+        warnings.extend(unknown(&rules, &all.names()));
         warnings.extend(connection.unmet.iter().cloned());
+        warnings.extend(jail.weakness());
         if let Some(name) = config.tools.unknown(&all.names()) {
             return Err(SessionError::Tool { name: name.to_owned(), known: all.names().join(", ") });
         }
         let pool = all.filtered(|name| config.tools.has(name) && !rules.removes(name));
         let questions = config.can_ask.then(Arc::<Questions>::default);
-        let gate = Gate::new(config.mode, rules, questions.clone());
+        let gate = Gate::new(mode, rules, questions.clone());
         let place = Place {
             cwd: config.cwd.clone(),
             roots: [config.cwd.clone()].into_iter().chain(config.add_dirs.clone()).collect(),
             home: environment.home(),
-            trusted: false,
+            trusted,
         };
         let (prefix, notices) = assemble(&config, &pool);
         warnings.extend(notices);
@@ -196,10 +225,10 @@ impl Session {
                 session_id: uuid::Uuid::new_v4().to_string(),
                 model: connection.model_id.clone(),
                 provider: connection.provider.clone(),
-                mode: config.mode,
+                mode,
                 tools: pool.names(),
                 cwd: config.cwd.clone(),
-                sandbox: "off".into(),
+                sandbox: jail.level(),
             },
             announce: true,
             prompt: Vec::new(),
@@ -211,7 +240,7 @@ impl Session {
             place: Arc::new(place),
         };
         let retries = number(&environment, &[RETRIES_VARIABLE])?.unwrap_or(RETRIES);
-        Ok(Self { config, settings, connection, params, questions, features, retries, notices: warnings })
+        Ok(Self { config, settings, connection, params, questions, jail, features, retries, notices: warnings })
     }
 
     /// Answers a prompt. The first stream of a session begins with `init`.
@@ -262,10 +291,22 @@ impl Session {
         self.params.gate.mode()
     }
 
-    /// Changes the permission mode.
-    pub fn set_mode(&mut self, mode: Mode) {
+    /// Changes the permission mode, unless settings have switched it off.
+    pub fn set_mode(&mut self, mode: Mode) -> Result<(), SessionError> {
+        defaults::may_use(mode, &self.settings)?;
         self.params.gate.set_mode(mode);
         self.params.init.mode = mode;
+        Ok(())
+    }
+
+    /// Whether the folder is trusted: if not, its settings only narrow.
+    pub fn trusted(&self) -> bool {
+        self.params.place.trusted
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Effective {
+        &self.settings
     }
 
     /// Why a command line may run or not, as things are now. Runs nothing.
@@ -281,7 +322,7 @@ impl Session {
     /// Changes the model: `MODEL` at the same provider, `PROVIDER/MODEL`, or `PROVIDER` for its own model.
     /// Gives what a person should know of it. Thinking that the new model cannot take stays out from now on.
     pub fn set_model(&mut self, name: &str) -> Result<Vec<String>, SessionError> {
-        let (provider, model) = split(&self.settings, name, &self.connection.provider)?;
+        let (provider, model) = split(&self.settings.settings, name, &self.connection.provider)?;
         let connection = connect(&self.config, &self.settings, Some(&provider), model.as_deref())?;
         self.features.adapt(&self.config, &connection)?;
         let mut told = connection.unmet.clone();
@@ -302,6 +343,19 @@ impl Session {
         self.params.init.provider = connection.provider.clone();
         self.connection = connection;
         Ok(told)
+    }
+
+    /// The sandbox in use: profile and layer, or `off`.
+    pub fn sandbox(&self) -> String {
+        self.jail.level()
+    }
+
+    /// Changes the sandbox, for commands that begin from now on. On an error it stays as it is.
+    /// Gives what a person should know of it.
+    pub fn set_sandbox(&mut self, profile: Profile) -> Result<Vec<String>, SessionError> {
+        self.jail.set(confine(&request(&self.config, profile), &self.settings.settings.sandbox)?);
+        self.params.init.sandbox = self.jail.level();
+        Ok(self.jail.weakness().into_iter().collect())
     }
 
     /// Tokens of the session so far, subagents included.
@@ -330,45 +384,20 @@ impl Session {
     }
 }
 
-/// The features of a session that follow its model.
-struct Features {
-    context: Arc<Context>,
-    budget: Option<Arc<Budget>>,
-}
-
-impl Features {
-    fn new(config: &SessionConfig, connection: &Connection, meter: &Meter) -> Result<Self, SessionError> {
-        let context = Arc::new(Context::new(policy(&config.environment, connection)?));
-        let budget = match config.max_budget {
-            Some(limit) => Some(Arc::new(Budget::new(limit, meter.clone(), estimate(connection)?))),
-            None => None,
-        };
-        Ok(Self { context, budget })
-    }
-
-    /// The features of a session, in the order in which they are called.
-    fn list(&self) -> Extensions {
-        let budget = self.budget.clone().map(|budget| budget as Arc<dyn Extension>);
-        let others: [Arc<dyn Extension>; 2] = [self.context.clone(), Arc::new(Repeats::default())];
-        Extensions::new(budget.into_iter().chain(others).collect())
-    }
-
-    /// Follows a change of the model. On an error nothing has changed.
-    fn adapt(&self, config: &SessionConfig, connection: &Connection) -> Result<(), SessionError> {
-        let policy = policy(&config.environment, connection)?;
-        if let Some(budget) = &self.budget {
-            budget.set(estimate(connection)?);
-        }
-        self.context.set(policy);
-        Ok(())
+fn request(config: &SessionConfig, profile: Profile) -> Request<'_> {
+    Request {
+        profile,
+        layer: None,
+        environment: &config.environment,
+        cwd: &config.cwd,
+        roots: [config.cwd.clone()].into_iter().chain(config.add_dirs.clone()).collect(),
+        helper: config.helper.as_deref(),
     }
 }
 
-/// What is set and has no effect: a misspelt deny rule would protect from nothing in silence.
-fn unknown(settings: &Settings, rules: &Rules, known: &[String]) -> Vec<String> {
-    let keys = settings.unknown_keys();
-    let mut warnings: Vec<String> =
-        keys.iter().map(|key| format!("settings.json: `{key}` means nothing to this version")).collect();
+/// Rules that have no effect: a misspelt deny rule would protect from nothing in silence.
+fn unknown(rules: &Rules, known: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
     for rule in rules.allow.iter().chain(&rules.ask).chain(&rules.deny) {
         let named = known.contains(&rule.tool) || rule.tool == "Edit" || rule.tool.contains('*');
         if !named {
@@ -378,26 +407,6 @@ fn unknown(settings: &Settings, rules: &Rules, known: &[String]) -> Vec<String> 
         }
     }
     warnings
-}
-
-fn policy(environment: &Environment, connection: &Connection) -> Result<Policy, SessionError> {
-    Ok(Policy {
-        threshold: number(environment, &THRESHOLD)?,
-        window: connection.facts.context_window,
-        reserve: u64::from(connection.max_tokens),
-        max_output: connection.facts.max_output,
-        bound: connection.facts.thinking.bound,
-        echo: connection.facts.thinking.echo,
-    })
-}
-
-/// What the input of a call costs at most: as if none of it came from the cache.
-fn estimate(connection: &Connection) -> Result<Estimate, SessionError> {
-    if let Some(model) = &connection.unpriced {
-        return Err(SessionError::Price { model: model.clone() });
-    }
-    let prices = connection.facts.prices.clone();
-    Ok(Arc::new(move |tokens| cost(&prices, &Usage { input_tokens: tokens, ..Usage::default() })))
 }
 
 /// A variable that holds a whole number.
@@ -426,7 +435,7 @@ fn assemble(config: &SessionConfig, tools: &ToolPool) -> (Prefix, Vec<String>) {
     (Prefix::new(system, tools.specs()), notices)
 }
 
-fn resolve(path: &std::path::Path) -> Result<PathBuf, SessionError> {
+pub(crate) fn resolve(path: &std::path::Path) -> Result<PathBuf, SessionError> {
     let folder = path.canonicalize().and_then(|path| match path.is_dir() {
         true => Ok(path),
         false => Err(std::io::Error::from(std::io::ErrorKind::NotADirectory)),

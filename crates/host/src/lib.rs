@@ -1,6 +1,7 @@
 //! How anything is started or opened on this machine.
 //!
-//! Owns child processes, bounded reading, atomic writing, the meaning of a path and of a git configuration. Must not know
+//! Owns child processes and their sandbox, bounded reading, atomic writing, the meaning of a path and of a git
+//! configuration. Must not know
 //! models, sessions, tools or terminals. There is no global state: working folder, home folder and
 //! environment arrive through arguments.
 
@@ -8,3 +9,5 @@ pub mod files;
 pub mod git;
 pub mod paths;
 pub mod process;
+#[cfg(unix)]
+pub mod sandbox;

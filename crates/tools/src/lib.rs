@@ -11,6 +11,7 @@ pub mod bash;
 mod media;
 mod read;
 pub mod rules;
+pub mod sandbox;
 mod typed;
 mod write;
 
@@ -25,11 +26,12 @@ pub use typed::{FilePath, Typed, TypedTool};
 /// The built-in tools, in the order in which the model is told of them. `env` is the environment
 /// that commands get, less secrets, what puts code into programs, and the names that `withheld` has patterns
 /// for (`*` is any text; behind a `!`, names that are let through all the same; the last that fits decides).
-pub fn builtin(env: Vec<(OsString, OsString)>, withheld: &[String]) -> Vec<Arc<dyn Tool>> {
+/// `jail` is where they run.
+pub fn builtin(env: Vec<(OsString, OsString)>, withheld: &[String], jail: &sandbox::Jail) -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(Typed(read::Read)),
         Arc::new(Typed(write::Write)),
-        Arc::new(Typed(bash::Bash::new(env, withheld))),
+        Arc::new(Typed(bash::Bash::new(env, withheld, jail.clone()))),
         Arc::new(Typed(agent::Agent)),
     ]
 }

@@ -32,10 +32,10 @@ pub fn run(line: &str, session: &mut Session, view: &mut View) -> anyhow::Result
         ("/compact", _) => return Ok(Next::Watch(session.compact())),
         ("/mode", "") => show_mode(session, view)?,
         ("/mode", name) => match mode(name) {
-            Ok(mode) => {
-                session.set_mode(mode);
-                show_mode(session, view)?;
-            }
+            Ok(mode) => match session.set_mode(mode) {
+                Ok(()) => show_mode(session, view)?,
+                Err(fault) => view.fault(&fault.to_string())?,
+            },
             Err(fault) => view.fault(&fault)?,
         },
         ("/model", "") => show_model(session, view)?,
@@ -47,6 +47,17 @@ pub fn run(line: &str, session: &mut Session, view: &mut View) -> anyhow::Result
                 }
             }
             Err(fault) => view.fault(&fault.to_string())?,
+        },
+        ("/sandbox", "") => show_sandbox(session, view)?,
+        ("/sandbox", name) => match name.parse().map(|profile| session.set_sandbox(profile)) {
+            Ok(Ok(notices)) => {
+                show_sandbox(session, view)?;
+                for notice in notices {
+                    view.fault(&notice)?;
+                }
+            }
+            Ok(Err(fault)) => view.fault(&fault.to_string())?,
+            Err(fault) => view.fault(&fault)?,
         },
         ("/usage", _) => {
             let usage = session.usage();
@@ -74,6 +85,10 @@ pub fn run(line: &str, session: &mut Session, view: &mut View) -> anyhow::Result
 
 fn show_mode(session: &Session, view: &mut View) -> anyhow::Result<()> {
     view.say(&fill(&view.texts.mode_is, &[("mode", &session.mode())]))
+}
+
+fn show_sandbox(session: &Session, view: &mut View) -> anyhow::Result<()> {
+    view.say(&fill(&view.texts.sandbox_is, &[("level", &session.sandbox())]))
 }
 
 fn show_model(session: &Session, view: &mut View) -> anyhow::Result<()> {

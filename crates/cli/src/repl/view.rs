@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use harness::Session;
+use harness::{Profile, Session};
 use kernel::{AgentEvent, Level, TerminalReason, ToolUseId, Usage};
 use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -53,6 +53,10 @@ impl View {
             self.hint(&self.texts.mock_hint.clone())?;
         }
         self.hint(&self.texts.help_hint.clone())?;
+        match session.sandbox() {
+            off if off == Profile::Off.to_string() => self.hint(&self.texts.sandbox_hint.clone())?,
+            level => self.hint(&fill(&self.texts.sandbox_is, &[("level", &level)]))?,
+        }
         for notice in session.notices() {
             self.fault(notice)?;
         }
@@ -169,6 +173,9 @@ impl View {
         // In full: a person must see all that they allow.
         for line in subject(input).lines() {
             self.say(&format!("    {line}"))?;
+        }
+        if input["dangerouslyDisableSandbox"] == true {
+            self.fault(&format!("  {}", self.texts.ask_outside))?;
         }
         let reason = fill(&self.texts.ask_reason, &[("reason", &reason)]);
         self.hint(&format!("  {reason}"))?;

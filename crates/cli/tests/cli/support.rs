@@ -16,7 +16,15 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::of(tempfile::tempdir().unwrap())
+    }
+
+    /// The same in this folder.
+    pub fn below(folder: &Path) -> Self {
+        Self::of(tempfile::tempdir_in(folder).unwrap())
+    }
+
+    fn of(folder: tempfile::TempDir) -> Self {
         fs::create_dir(folder.path().join("work")).unwrap();
         fs::create_dir(folder.path().join("home")).unwrap();
         Self { folder, environment: Vec::new() }
@@ -131,7 +139,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    fn of(output: Output) -> Self {
+    pub fn of(output: Output) -> Self {
         Self {
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),

@@ -3,6 +3,7 @@
 //!
 //! Everything here blocks; call it where blocking is allowed.
 
+mod private;
 mod read;
 mod write;
 
@@ -10,6 +11,7 @@ use std::fs::{FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use private::{others, write_private};
 pub(crate) use read::open;
 pub use read::{LINE_LIMIT, Line, Whole, Window, read_whole, read_window};
 pub use write::{Written, write};

@@ -5,7 +5,11 @@
 //! says. A run ends when the child exits, not when its pipe closes: a grandchild in the background may
 //! hold the pipe for hours. What the child wrote before it exited is always in the result.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod descriptors;
 mod environment;
+#[cfg(unix)]
+mod inside;
 mod output;
 #[cfg(unix)]
 mod session;
@@ -18,6 +22,8 @@ mod unix;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+#[cfg(unix)]
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use environment::{git_settings, inherited};
@@ -43,6 +49,12 @@ pub struct Command {
     pub timeout: Option<Duration>,
     /// How many characters of output are kept: the first half of them and the last.
     pub output_limit: usize,
+    /// What bounds the child; nothing but the rights of this process, if `None`.
+    #[cfg(unix)]
+    pub sandbox: Option<Arc<crate::sandbox::Sandbox>>,
+    /// What it may do beyond its sandbox.
+    #[cfg(unix)]
+    pub grant: crate::sandbox::Grant,
 }
 
 /// How a run ended.
@@ -80,6 +92,9 @@ pub enum SpawnError {
     /// The program is not there.
     #[error("there is no program `{}`; check its name and PATH", .0.display())]
     NoProgram(OsString),
+    /// The sandbox could not be set up, so nothing was run.
+    #[error("the sandbox could not be set up, so nothing was run: {0}")]
+    Sandbox(String),
     /// The system refused.
     #[error("cannot start `{}`: {source}", .program.display())]
     System {

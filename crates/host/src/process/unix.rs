@@ -12,10 +12,12 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::environment::ADDED;
+use super::inside::{Held, Inside};
 use super::output::{Bounded, Decoder};
 use super::session;
 use super::tree::Tree;
 use super::{Command, End, Finished, SpawnError};
+use crate::sandbox::Entered;
 
 /// How long a tree that was told to end may take before it is killed.
 const GRACE: Duration = Duration::from_secs(1);
@@ -35,11 +37,15 @@ pub async fn run(
     if cancel.is_cancelled() {
         return Ok(Finished { end: End::Cancelled, output: String::new(), dropped: 0 });
     }
-    let (child, pipe) = spawn(&command).map_err(|source| why_not(&command, source))?;
+    let entered = match &command.sandbox {
+        Some(sandbox) => Some(sandbox.enter(&command).map_err(SpawnError::Sandbox)?),
+        None => None,
+    };
+    let (child, pipe, held) = spawn(&command, entered).map_err(|source| why_not(&command, source))?;
     let kept = Bounded::new(command.output_limit);
     let sink = Sink { decoder: Decoder::default(), kept, on_output };
     let tree = Tree::of(&child);
-    let mut running = Running { tree, child, pipe, open: true, sink };
+    let mut running = Running { tree, child, pipe, open: true, sink, inside: held.control };
     let limit = async {
         match command.timeout {
             Some(limit) => tokio::time::sleep(limit).await,
@@ -51,6 +57,7 @@ pub async fn run(
         () = cancel.cancelled() => Ok(End::Cancelled),
         () = limit => Ok(End::TimedOut),
     };
+    let ended = forced.is_err();
     let end = match forced {
         Ok(end) => {
             running.end_tree().await;
@@ -61,26 +68,37 @@ pub async fn run(
     running.tree.release();
     running.drain().map_err(system)?;
     let (output, dropped) = running.sink.finish();
-    Ok(Finished { end, output, dropped })
+    match running.inside {
+        // A sandbox hides from us what the command itself came to; the helper tells.
+        Some(inside) if ended => Ok(Finished { end: inside.end(end, &command, &output)?, output, dropped }),
+        Some(_) | None => Ok(Finished { end, output, dropped }),
+    }
 }
 
-fn spawn(command: &Command) -> io::Result<(Child, Receiver)> {
+fn spawn(command: &Command, entered: Option<Entered>) -> io::Result<(Child, Receiver, Held)> {
     let (reader, writer) = io::pipe()?;
     // Only our end is non-blocking: the two ends are different open files.
     let pipe = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+    let (program, args, env, inherited, held) = match entered {
+        None => (&command.program, &command.args, Vec::new(), Vec::new(), Held::default()),
+        Some(Entered { ref program, ref args, env, inherited, control, stubs }) => {
+            (program, args, env, inherited, Held { control: control.map(Inside::new), _stubs: stubs })
+        }
+    };
     // The builder holds the writing end; it must be gone before the first read.
-    let mut child = tokio::process::Command::new(&command.program);
+    let mut child = tokio::process::Command::new(program);
     child
-        .args(&command.args)
+        .args(args)
         .current_dir(&command.cwd)
         .env_clear()
         .envs(command.env.iter().map(|(name, value)| (name, value)))
         .envs(ADDED)
+        .envs(env)
         .stdin(Stdio::null())
         .stdout(Stdio::from(OwnedFd::from(writer.try_clone()?)))
         .stderr(Stdio::from(OwnedFd::from(writer)));
-    let child = session::lead(&mut child).spawn()?;
-    Ok((child, pipe))
+    let child = session::lead(&mut child, &inherited).spawn()?;
+    Ok((child, pipe, held))
 }
 
 /// The system says only "not found"; this says what was not.
@@ -108,6 +126,8 @@ struct Running<F> {
     /// Whether anybody still holds the other end of the pipe.
     open: bool,
     sink: Sink<F>,
+    /// The line to the helper of a sandbox.
+    inside: Option<Inside>,
 }
 
 impl<F: FnMut(&str)> Running<F> {
@@ -126,7 +146,13 @@ impl<F: FnMut(&str)> Running<F> {
 
     /// Tells the tree to end, waits until it has, or kills it.
     async fn end_tree(&mut self) {
-        self.tree.terminate();
+        // Inside, the helper ends what ignores the request, and then itself.
+        let patience = if self.inside.is_some() { 2 * GRACE } else { GRACE };
+        match &self.inside {
+            // The way into a sandbox is not to be ended before what runs there has had its say.
+            Some(inside) => inside.tell_to_end(),
+            None => self.tree.terminate(),
+        }
         // All of it is gone when nobody holds the pipe. Faults do not matter: what follows is
         // certain.
         let gone = async {
@@ -137,7 +163,7 @@ impl<F: FnMut(&str)> Running<F> {
             }
             io::Result::Ok(())
         };
-        let _ = timeout(GRACE, gone).await;
+        let _ = timeout(patience, gone).await;
         self.tree.kill();
         // A process that hangs in the kernel cannot be waited for; it is reaped when it comes back.
         let _ = timeout(GRACE, self.child.wait()).await;

@@ -21,6 +21,8 @@ async fn script(folder: &Path, more: &[(&str, &str)], only_reads: bool, text: &s
         env,
         timeout: None,
         output_limit: 100_000,
+        sandbox: None,
+        grant: host::sandbox::Grant::Nothing,
     };
     let finished = run(command, &CancellationToken::new(), |_| {}).await.unwrap();
     (finished.end, finished.output)

@@ -18,6 +18,8 @@ fn shell(script: &str) -> Command {
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         timeout: None,
         output_limit: 1_000,
+        sandbox: None,
+        grant: host::sandbox::Grant::Nothing,
     }
 }
 

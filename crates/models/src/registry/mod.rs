@@ -3,6 +3,7 @@
 
 mod address;
 mod error;
+mod preferred;
 mod providers;
 mod stack;
 
@@ -17,6 +18,7 @@ use address::join;
 use providers::{Provider, providers};
 
 pub use error::RegistryError;
+pub use preferred::Preferred;
 pub use stack::{Connection, Network, connect};
 
 const PROVIDER_VARIABLES: [&str; 2] = ["RSAGENT_PROVIDER", "MYAGENT_PROVIDER"];
@@ -57,6 +59,8 @@ pub struct Choice<'a> {
     pub provider: Option<String>,
     /// `--model`.
     pub model: Option<String>,
+    /// What settings prefer.
+    pub preferred: Preferred,
     /// The user's providers.
     pub providers: Vec<UserProvider>,
     /// What the user says of models.
@@ -67,6 +71,22 @@ pub struct Choice<'a> {
     pub wishes: Wishes,
     /// The value of an environment variable.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// The key that is kept for a provider; a variable goes before it.
+    pub key: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Choice<'_> {
+    fn variable(&self, name: &str) -> Option<String> {
+        given((self.variable)(name))
+    }
+
+    fn first(&self, names: &[impl AsRef<str>]) -> Option<String> {
+        names.iter().find_map(|name| self.variable(name.as_ref()))
+    }
+
+    fn key(&self, provider: &Provider) -> Option<String> {
+        given((self.key)(&provider.name))
+    }
 }
 
 /// Who is asked, and with what bounds.
@@ -111,12 +131,14 @@ pub struct Listed {
 /// Decides who is asked: flag, then variable, then whichever key is set in order of the table, then
 /// the mock. The model likewise, and by default the provider's own.
 pub fn choose(choice: &Choice<'_>) -> Result<Resolved, RegistryError> {
-    let variable = |name: &str| given((choice.variable)(name));
-    let first = |names: &[&str]| names.iter().find_map(|name| variable(name));
     let all = merged(&choice.providers)?;
-    let named = given(choice.provider.clone()).or_else(|| first(&PROVIDER_VARIABLES));
-    let is_ready =
-        |provider: &&Provider| !provider.model.is_empty() && provider.keys().any(|name| variable(name).is_some());
+    let named = given(choice.provider.clone())
+        .or_else(|| choice.first(&PROVIDER_VARIABLES))
+        .or_else(|| choice.preferred.provider.clone());
+    let has_key = |provider: &Provider| {
+        provider.keys().any(|name| choice.variable(name).is_some()) || choice.key(provider).is_some()
+    };
+    let is_ready = |provider: &&Provider| !provider.model.is_empty() && has_key(provider);
     let provider = match &named {
         Some(name) => all.iter().find(|provider| provider.name == *name),
         None => all.iter().find(is_ready).or_else(|| all.iter().find(|provider| provider.name == LAST_RESORT)),
@@ -126,8 +148,10 @@ pub fn choose(choice: &Choice<'_>) -> Result<Resolved, RegistryError> {
         return Err(RegistryError::UnknownProvider { name: named.unwrap_or_default(), known });
     };
     let model_id = given(choice.model.clone())
-        .or_else(|| first(&MODEL_VARIABLES))
-        .or_else(|| own_model(provider, &variable))
+        .or_else(|| choice.first(&MODEL_VARIABLES))
+        .or_else(|| choice.first(&provider.model_variables))
+        .or_else(|| choice.preferred.at(provider, &all))
+        .or_else(|| given(Some(provider.model.clone())))
         .ok_or_else(|| RegistryError::NoModel { provider: provider.name.clone() })?;
     let mut table = Table::built_in();
     table.lay(&(choice.said)(&provider.name));
@@ -142,7 +166,7 @@ pub fn choose(choice: &Choice<'_>) -> Result<Resolved, RegistryError> {
         shape.0
     };
     Ok(Resolved {
-        endpoint: endpoint(provider, &variable, shaped)?,
+        endpoint: endpoint(provider, choice, shaped)?,
         provider: provider.name.clone(),
         small_model: given(Some(provider.small_model.clone())),
         max_tokens: Shape::max_tokens(MAX_TOKENS, &facts, choice.wishes),
@@ -154,13 +178,17 @@ pub fn choose(choice: &Choice<'_>) -> Result<Resolved, RegistryError> {
 
 /// Every provider, in the order of the table.
 pub fn list(choice: &Choice<'_>) -> Result<Vec<Listed>, RegistryError> {
-    let variable = |name: &str| given((choice.variable)(name));
+    let all = merged(&choice.providers)?;
+    let own_model = |provider: &Provider| {
+        let named = choice.first(&provider.model_variables).or_else(|| choice.preferred.at(provider, &all));
+        named.or_else(|| given(Some(provider.model.clone())))
+    };
     let listed = |provider: &Provider| Listed {
         name: provider.name.clone(),
-        endpoint: endpoint(provider, &variable, |_| Shape::default()),
-        model: own_model(provider, &variable),
+        endpoint: endpoint(provider, choice, |_| Shape::default()),
+        model: own_model(provider),
     };
-    Ok(merged(&choice.providers)?.iter().map(listed).collect())
+    Ok(all.iter().map(listed).collect())
 }
 
 /// A model as a person names it: `MODEL` at the provider `now`, `PROVIDER/MODEL`, or `PROVIDER` for its
@@ -175,12 +203,6 @@ pub fn split(name: &str, now: &str, own: &[UserProvider]) -> Result<(String, Opt
         None if is_provider(name) => (name.to_owned(), None),
         Some(_) | None => (now.to_owned(), Some(name.to_owned())),
     })
-}
-
-/// The model of a provider unless another is named.
-fn own_model(provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let named = provider.model_variables.iter().find_map(|name| variable(name));
-    named.or_else(|| given(Some(provider.model.clone())))
 }
 
 fn given(value: Option<String>) -> Option<String> {
@@ -222,11 +244,11 @@ fn merged(own: &[UserProvider]) -> Result<Vec<Provider>, RegistryError> {
 
 fn endpoint(
     provider: &Provider,
-    variable: &dyn Fn(&str) -> Option<String>,
+    choice: &Choice<'_>,
     shaped: impl FnOnce(Dialect) -> Shape,
 ) -> Result<Endpoint, RegistryError> {
     let dialect = match provider.dialect.as_str() {
-        "mock" => return mock(variable).map(Endpoint::Mock),
+        "mock" => return mock(choice).map(Endpoint::Mock),
         "" => Dialect::default(),
         name => Dialect::named(name)
             .ok_or_else(|| RegistryError::Dialect { provider: provider.name.clone(), dialect: name.to_owned() })?,
@@ -234,50 +256,47 @@ fn endpoint(
     if provider.base_url.is_empty() {
         return Err(RegistryError::Incomplete { provider: provider.name.clone(), field: "baseUrl" });
     }
-    let site = site(provider, dialect, variable)?;
+    let site = site(provider, dialect, choice)?;
     Ok(Endpoint::Remote(Box::new(site), Box::new(shaped(dialect))))
 }
 
-fn mock(variable: &dyn Fn(&str) -> Option<String>) -> Result<MockConfig, RegistryError> {
-    let Some(value) = variable(MOCK_RATE) else { return Ok(MockConfig::default()) };
+fn mock(choice: &Choice<'_>) -> Result<MockConfig, RegistryError> {
+    let Some(value) = choice.variable(MOCK_RATE) else { return Ok(MockConfig::default()) };
     match value.parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(MockConfig { rate: Some(rate) }),
         _ => Err(RegistryError::MockRate { name: MOCK_RATE.to_owned(), value }),
     }
 }
 
-fn site(
-    provider: &Provider,
-    dialect: Dialect,
-    variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Site, RegistryError> {
-    let first = |names: &[String]| names.iter().find_map(|name| variable(name));
-    let base = first(&provider.base_url_variables).unwrap_or_else(|| provider.base_url.clone());
+fn site(provider: &Provider, dialect: Dialect, choice: &Choice<'_>) -> Result<Site, RegistryError> {
+    let base = choice.first(&provider.base_url_variables).unwrap_or_else(|| provider.base_url.clone());
     let url = join(&base, dialect.path()).map_err(|fault| RegistryError::BaseUrl {
         provider: provider.name.clone(),
         url: base,
         fault,
     })?;
-    let set =
-        |names: &[String]| names.iter().find_map(|name| variable(name).map(|value| (name.clone(), Secret(value))));
-    // A token was made for the gateway at the base URL; a key may be there for other programs.
-    let (auth, key_variable) = match (set(&provider.token_variables), set(&provider.key_variables)) {
-        (Some((name, token)), _) => (Auth::Bearer(token), Some(name)),
-        (None, Some((name, key))) => match dialect {
-            Dialect::Anthropic => (Auth::Key(key), Some(name)),
-            Dialect::OpenAi => (Auth::Bearer(key), Some(name)),
-        },
-        (None, None) => (Auth::Nothing, None),
+    let set = |names: &[String]| {
+        names.iter().find_map(|name| choice.variable(name).map(|value| (name.clone(), Secret(value))))
     };
-    let key_hint = match (key_variable, provider.key_variables.first()) {
-        (Some(name), _) => format!("Set {name} to a valid key"),
-        (None, None) => {
-            format!("Name the variable with its key in providers.{}.apiKeyEnv", provider.name)
-        }
-        (None, Some(name)) => {
-            let (provider, variable) = (provider.name.clone(), name.clone());
-            return Err(RegistryError::MissingKey { provider, variable });
-        }
+    let keyed = |key| match dialect {
+        Dialect::Anthropic => Auth::Key(key),
+        Dialect::OpenAi => Auth::Bearer(key),
+    };
+    let kept = || choice.key(provider).map(Secret);
+    // A token was made for the gateway at the base URL; a key may be there for other programs.
+    let (auth, key_hint) = match (set(&provider.token_variables), set(&provider.key_variables)) {
+        (Some((name, token)), _) => (Auth::Bearer(token), format!("Set {name} to a valid key")),
+        (None, Some((name, key))) => (keyed(key), format!("Set {name} to a valid key")),
+        (None, None) => match (kept(), provider.key_variables.first()) {
+            (Some(key), _) => (keyed(key), format!("Keep a valid key with `rsagent config set-key {}`", provider.name)),
+            (None, None) => {
+                (Auth::Nothing, format!("Name the variable with its key in providers.{}.apiKeyEnv", provider.name))
+            }
+            (None, Some(name)) => {
+                let (provider, variable) = (provider.name.clone(), name.clone());
+                return Err(RegistryError::MissingKey { provider, variable });
+            }
+        },
     };
     Ok(Site { provider: provider.name.clone(), dialect, url, auth, key_hint, models: provider.models.clone() })
 }

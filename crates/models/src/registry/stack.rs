@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kernel::Model;
 
-use super::{Choice, Endpoint, RegistryError, Resolved, choose, split};
+use super::{Choice, Endpoint, Preferred, RegistryError, Resolved, choose, preferred, split};
 use crate::fallback::{Fallback, Other};
 use crate::http::NetConfig;
 use crate::mock::Mock;
@@ -58,10 +58,15 @@ pub fn connect(choice: &Choice<'_>, network: &Network) -> Result<Connection, Reg
     let mut model = one(&resolved, network);
     let mut unpriced = resolved.facts.prices.is_empty().then(|| resolved.model_id.clone());
     let mut secrets: Vec<String> = secret(&resolved).into_iter().collect();
-    if let Some(name) = &network.fallback {
-        let (provider, other) = split(name, &resolved.provider, &choice.providers)?;
+    let fallback = match &network.fallback {
+        Some(name) => Some(name.clone()),
+        None => preferred::fallback(choice, &resolved)?,
+    };
+    if let Some(name) = fallback {
+        let (provider, other) = split(&name, &resolved.provider, &choice.providers)?;
         let (provider, providers, models) = (Some(provider), choice.providers.clone(), choice.models.clone());
-        let other = choose(&Choice { provider, model: other, providers, models, ..*choice })?;
+        let other =
+            choose(&Choice { provider, model: other, preferred: Preferred::default(), providers, models, ..*choice })?;
         secrets.extend(secret(&other));
         let reads = other.provider == resolved.provider
             && (other.model_id == resolved.model_id || other.facts.thinking.reads(&resolved.model_id));

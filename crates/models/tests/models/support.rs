@@ -11,6 +11,7 @@ use kernel::{
     QueryParams, ResultContent, RetryBudget, Role, Rules, SharedConversation, SystemBlock, ToolPool, ToolSpec,
     ToolUseId,
 };
+use models::registry::Preferred;
 use models::table::Shape;
 use models::{Choice, NetConfig, Network, Wishes};
 use serde_json::{Value, json};
@@ -78,11 +79,13 @@ pub fn choice(variable: &dyn Fn(&str) -> Option<String>) -> Choice<'_> {
     Choice {
         provider: None,
         model: None,
+        preferred: Preferred::default(),
         providers: Vec::new(),
         models: BTreeMap::new(),
         said: &|_| BTreeMap::new(),
         wishes: Wishes::default(),
         variable,
+        key: &|_| None,
     }
 }
 

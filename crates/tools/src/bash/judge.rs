@@ -76,6 +76,15 @@ pub fn judge(command: &str, rules: &Rules, place: &Place, git: &Probe) -> Judgem
     }
 }
 
+/// Whether an allow rule speaks for each part of a command line, also for what only reads.
+pub fn covered_by_rules(command: &str, rules: &Rules, place: &Place) -> bool {
+    let here = shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean: false };
+    let analysis = analyse(command, &here);
+    let allowing: Vec<Pattern> = patterns(&rules.allow).map(|(_, pattern)| pattern).collect();
+    let mut parts = analysis.commands.iter().filter(|command| !command.guess);
+    analysis.opaque.is_none() && parts.all(|part| allowing.iter().any(|pattern| covers(pattern, part)))
+}
+
 /// Why the parts that no rule covers do not only read; of many, the first few.
 fn uncovered(analysis: &Analysis, allowing: &[Pattern]) -> Option<String> {
     const SHOWN: usize = 3;

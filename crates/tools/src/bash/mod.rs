@@ -1,7 +1,9 @@
 //! Owns the `Bash` tool: one command line, run to its end. Must not know how a process is started
 //! nor what a command line means.
 
+mod confined;
 mod explain;
+mod git;
 mod judge;
 
 use std::ffi::OsString;
@@ -12,12 +14,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use host::git::Probe;
 use host::process::{Command, End, Finished, OUTPUT_LIMIT, git_settings, inherited, run, signal_name};
+use host::sandbox::Grant;
 use kernel::{Judgement, Place, ResultContent, Rules, ToolContext, ToolOutput};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::sandbox::{Confinement, Jail};
 use crate::typed::TypedTool;
+use confined::{Blocked, Way};
 
 pub use explain::{Explanation, File, Part, explain};
 
@@ -32,12 +37,14 @@ const SHELLS: [&str; 2] = ["/bin/bash", "/bin/sh"];
 pub struct Bash {
     env: Vec<(OsString, OsString)>,
     git: Probe,
+    jail: Jail,
 }
 
 impl Bash {
-    /// A tool whose commands get `env`, less secrets, what `withheld` names, and what puts code into programs.
-    pub fn new(env: Vec<(OsString, OsString)>, withheld: &[String]) -> Self {
-        Self { env: inherited(env, withheld), git: Probe::default() }
+    /// A tool whose commands get `env`, less secrets, what `withheld` names, and what puts code into programs,
+    /// and run in `jail`.
+    pub fn new(env: Vec<(OsString, OsString)>, withheld: &[String], jail: Jail) -> Self {
+        Self { env: inherited(env, withheld), git: Probe::default(), jail }
     }
 }
 
@@ -52,6 +59,18 @@ pub struct Input {
     /// What it does, in a few words, for the person who is asked.
     #[expect(dead_code, reason = "whoever shows the call reads it there")]
     description: Option<String>,
+    /// Runs it outside the sandbox, and asks the person. Only after the sandbox kept it from what it must do.
+    #[serde(rename = "dangerouslyDisableSandbox")]
+    leave: Option<bool>,
+}
+
+impl Input {
+    /// Where it runs, if there is a sandbox.
+    fn way(&self, confinement: &Confinement, place: &Place) -> Way {
+        let here = shell::Place { cwd: place.cwd.clone(), home: place.home.clone(), clean: false };
+        let analysis = shell::analyse(&self.command, &here);
+        confined::way(confinement, &analysis, self.leave.unwrap_or(false))
+    }
 }
 
 #[async_trait]
@@ -70,11 +89,27 @@ impl TypedTool for Bash {
     }
 
     fn judge(&self, input: &Input, rules: &Rules, place: &Place) -> Judgement {
-        judge::judge(&input.command, rules, place, &self.git)
+        let judgement = judge::judge(&input.command, rules, place, &self.git);
+        let Some(confinement) = self.jail.now() else { return judgement };
+        match input.way(&confinement, place) {
+            // What only reads is covered elsewhere; out here it takes a rule for every part.
+            Way::Outside => {
+                let covered = judge::covered_by_rules(&input.command, rules, place);
+                confined::adjust(Judgement { covered, ..judgement }, Way::Outside, &confinement)
+            }
+            way => confined::adjust(judgement, way, &confinement),
+        }
     }
 
     async fn call(&self, input: Input, context: &ToolContext) -> ToolOutput {
         let timeout = input.timeout.map_or(DEFAULT_TIMEOUT, NonZeroU64::get).min(MAX_TIMEOUT);
+        let confinement = self.jail.now();
+        let way = confinement.as_ref().map(|confinement| input.way(confinement, &context.place));
+        let (sandbox, grant) = match (&confinement, way) {
+            (_, Some(Way::Refused)) => return ToolOutput::error(confined::REFUSED),
+            (Some(confinement), Some(Way::Inside(grant))) => (Some(confinement), grant),
+            (_, Some(Way::Outside | Way::Excluded)) | (None, _) | (_, None) => (None, Grant::Nothing),
+        };
         let shell = SHELLS.into_iter().find(|shell| Path::new(shell).exists());
         let mut env = self.env.clone();
         env.extend(git_settings(judge::only_reads_in(&input.command, &context.place, &self.git)));
@@ -85,15 +120,18 @@ impl TypedTool for Bash {
             env,
             timeout: Some(Duration::from_millis(timeout)),
             output_limit: OUTPUT_LIMIT,
+            sandbox: sandbox.map(|confinement| confinement.sandbox.clone()),
+            grant,
         };
         match run(command, &context.cancel, |text| context.progress(text)).await {
-            Ok(finished) => show(&finished, timeout),
+            Ok(finished) => show(&finished, timeout, sandbox.map(AsRef::as_ref)),
             Err(fault) => ToolOutput::error(fault),
         }
     }
 }
 
-fn show(finished: &Finished, timeout: u64) -> ToolOutput {
+fn show(finished: &Finished, timeout: u64, confinement: Option<&Confinement>) -> ToolOutput {
+    let blocked = confinement.and_then(|confinement| Some((confinement, Blocked::seen_in(finished)?)));
     let signal = match finished.end {
         End::Signal(number) => Some(signal_name(number)),
         End::Code(_) | End::TimedOut | End::Cancelled => None,
@@ -107,6 +145,11 @@ fn show(finished: &Finished, timeout: u64) -> ToolOutput {
         }
         End::Cancelled => Some("Error: interrupted; the command and what it started were ended".to_owned()),
     };
+    // Said before the output, where a person sees it too.
+    let trouble = match (trouble, blocked) {
+        (Some(trouble), Some((confinement, blocked))) => Some(format!("{trouble}\n{}", blocked.line(confinement))),
+        (trouble, _) => trouble,
+    };
     let output = finished.output.trim_end_matches('\n');
     let text = match (&trouble, output) {
         (None, "") => "(no output)".to_owned(),
@@ -118,15 +161,16 @@ fn show(finished: &Finished, timeout: u64) -> ToolOutput {
         End::Code(code) => Some(code),
         End::Signal(_) | End::TimedOut | End::Cancelled => None,
     };
-    ToolOutput {
-        content: ResultContent::Text(text),
-        is_error: trouble.is_some(),
-        detail: json!({
-            "exitCode": exit_code,
-            "signal": signal,
-            "timedOut": finished.end == End::TimedOut,
-            "interrupted": finished.end == End::Cancelled,
-            "droppedBytes": finished.dropped,
-        }),
+    let mut detail = json!({
+        "exitCode": exit_code,
+        "signal": signal,
+        "timedOut": finished.end == End::TimedOut,
+        "interrupted": finished.end == End::Cancelled,
+        "droppedBytes": finished.dropped,
+    });
+    if let Some(confinement) = confinement {
+        detail["sandbox"] = json!(confinement.sandbox.level());
+        detail["blocked"] = json!(blocked.map(|(_, blocked)| blocked.name()));
     }
+    ToolOutput { content: ResultContent::Text(text), is_error: trouble.is_some(), detail }
 }

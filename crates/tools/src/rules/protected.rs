@@ -20,7 +20,8 @@ pub enum List {
 }
 
 impl List {
-    fn entries(self) -> Vec<&'static str> {
+    /// All of it, as it is written.
+    pub fn entries(self) -> Vec<&'static str> {
         #[derive(Deserialize)]
         struct Lists<'a> {
             #[serde(borrow)]

@@ -42,7 +42,7 @@ async fn play(
     answers: Vec<Block>,
 ) -> (Vec<(String, Vec<String>)>, Vec<(String, String, bool, Value)>) {
     let model = Arc::new(Script { answers: Mutex::new(answers), seen: Mutex::default() });
-    let tools = ToolPool::new(tools::builtin(Vec::new(), &[]));
+    let tools = ToolPool::new(tools::builtin(Vec::new(), &[], &Default::default()));
     let params = QueryParams {
         model: model.clone(),
         model_id: "script".into(),

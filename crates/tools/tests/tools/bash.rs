@@ -88,7 +88,7 @@ async fn commands_see_no_secrets() {
     let world = World::new();
     let env = [("PATH", "/usr/bin:/bin"), ("ANTHROPIC_API_KEY", "secret"), ("PLAIN", "seen")];
     let env = env.map(|(name, value)| (name.into(), value.into())).into();
-    let bash = kernel::ToolPool::new(tools::builtin(env, &[])).get("Bash").unwrap().clone();
+    let bash = kernel::ToolPool::new(tools::builtin(env, &[], &Default::default())).get("Bash").unwrap().clone();
     let input = json!({"command": "echo [$ANTHROPIC_API_KEY] $PLAIN $PAGER"});
     assert_eq!(bash.call(input, &world.context()).await.content.text(), "[] seen cat");
 }

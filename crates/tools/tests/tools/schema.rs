@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::tool;
 
 fn specs() -> Vec<ToolSpec> {
-    ToolPool::new(tools::builtin(Vec::new(), &[])).specs()
+    ToolPool::new(tools::builtin(Vec::new(), &[], &Default::default())).specs()
 }
 
 #[test]
@@ -52,6 +52,11 @@ fn schemas_are_plain() {
                     "description": field(
                         "string",
                         "What it does, in a few words, for the person who is asked.",
+                    ),
+                    "dangerouslyDisableSandbox": field(
+                        "boolean",
+                        "Runs it outside the sandbox, and asks the person. Only after the sandbox kept it from what \
+                         it must do.",
                     ),
                 },
                 "additionalProperties": false,
@@ -106,7 +111,7 @@ fn a_wrong_input_names_the_field() {
         (
             "Bash",
             json!({"command": "ls", "cmd": 1}),
-            "unknown field `cmd`, expected one of `command`, `timeout`, `description`",
+            "unknown field `cmd`, expected one of `command`, `timeout`, `description`, `dangerouslyDisableSandbox`",
         ),
         (
             "Bash",

@@ -61,7 +61,7 @@ impl World {
 
 pub fn tool(name: &str) -> Arc<dyn Tool> {
     let env = std::env::vars_os().collect();
-    ToolPool::new(tools::builtin(env, &[])).get(name).unwrap().clone()
+    ToolPool::new(tools::builtin(env, &[], &Default::default())).get(name).unwrap().clone()
 }
 
 pub fn word(mode: Mode, judgement: &Judgement) -> &'static str {

@@ -187,7 +187,7 @@ fn open(server: &Server, story: &Story, folder: &Path, rng: &mut Rng) -> Session
         provider: Some("double".into()),
         fallback_model: rng.bool().then(|| "claude-haiku-5-5".into()),
         // Broken bytes may make another command of one: it must not run.
-        mode: Mode::AcceptEdits,
+        mode: Some(Mode::AcceptEdits),
         rules: FlagRules { allow: vec!["Bash(note *)".into(), "Agent".into()], deny: Vec::new() },
         ..SessionConfig::default()
     };
