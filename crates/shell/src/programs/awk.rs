@@ -100,13 +100,20 @@ impl Reader {
 
     fn word(mut self, chars: &[char]) -> Result<Self, String> {
         let start = self.position - 1;
-        while chars.get(self.position).is_some_and(|&next| next == '_' || next == '.' || next.is_ascii_alphanumeric()) {
+        let number = chars.get(start).is_some_and(char::is_ascii_digit);
+        let is_part = |next: &char| *next == '_' || next.is_ascii_alphanumeric() || (number && *next == '.');
+        while chars.get(self.position).is_some_and(is_part) {
             self.position += 1;
         }
         let word: String = chars.get(start..self.position).unwrap_or_default().iter().collect();
         // In the header of a loop, what looks like a comparison writes a file.
         let prints = self.parentheses > 0 && matches!(word.as_str(), "print" | "printf");
         if prints || REFUSED.contains(&word.as_str()) {
+            return Err(format!("`{word}`"));
+        }
+        // A number ends before letters that may be a word of their own.
+        let (digits, power) = word.split_once(['e', 'E']).unwrap_or((&word, ""));
+        if number && ![digits, power].concat().chars().all(|next| next == '.' || next.is_ascii_digit()) {
             return Err(format!("`{word}`"));
         }
         Ok(Self { value: true, ..self })
@@ -184,6 +191,7 @@ mod tests {
             "{printf \"%s\\n\", $1}",
             "{print} # > f",
             "{print $1/$2, $3/$4}",
+            "$1 > 1e6 || $2 < 0.5 {print $1 * 1.5e-3}",
             "{print length / 2 \" > \"}",
             "$1 ~ /[[:alpha:]]+\\/x/ {print}",
             "{gsub(/\"/, \"\"); print}",
@@ -223,6 +231,9 @@ mod tests {
             "/[]/]\"/ {print > \"f\"} #\"",
             "/[[:x/]\"/ {print > \"f\"} #\"",
             "{print /x\n/}",
+            "2system(\"touch x\")",
+            "BEGIN {x = 1.5e2getline}",
+            "BEGIN {for (;0xprint > \"f\";) x++}",
         ];
         for program in programs {
             assert!(objection(program).is_some(), "{program}");

@@ -9,3 +9,4 @@ pub mod options;
 pub mod sed;
 pub mod split;
 pub mod table;
+pub mod tar;

@@ -120,6 +120,15 @@ impl Reader {
                 Some(next) if next == delimiter => {
                     return if bracket { Err(Refusal::Unknown) } else { Ok(()) };
                 }
+                // A class in brackets has brackets of its own.
+                Some('[') if bracket && matches!(self.peek(), Some(':' | '.' | '=')) => {
+                    self.next();
+                    self.skip(|next| next.is_ascii_alphanumeric());
+                    self.next();
+                    if self.next() != Some(']') {
+                        return Err(Refusal::Unknown);
+                    }
+                }
                 Some('[') => {
                     bracket = true;
                     // A closing bracket that comes first stands for itself.
@@ -252,6 +261,7 @@ mod tests {
             "y/abc/xyz/",
             ":a;N;$!ba;s/\\n/ /g",
             "s/[a-z]*/x/2g",
+            "s/[[:space:]]*$//",
             "/a/,+3p",
             "\\,x,p",
             "1,3{=;p}",
@@ -288,6 +298,7 @@ mod tests {
             "s/a/b",
             "v",
             "s/[]/]/p;w f/",
+            "s/[[:alpha:]/]/p;y/x/",
             "s/a/b/\u{a0}w f",
         ];
         for script in scripts {

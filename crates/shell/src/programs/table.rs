@@ -46,6 +46,8 @@ pub struct Program {
     pub changes: bool,
     pub options: Options,
     pub files: Files,
+    /// With fewer operands it shows what it should not.
+    pub min_operands: usize,
     /// It takes no more operands than this, for instance because the next one is written.
     pub max_operands: Option<usize>,
     /// What every operand has to begin with.
@@ -156,6 +158,7 @@ pub enum Check {
     Printf,
     Read,
     Sed,
+    Tar,
     Test,
 }
 

@@ -1,6 +1,6 @@
 //! Simple commands: from words in the tree to a recorded command, with its wrappers taken off.
 
-use crate::analysis::{Cause, Part, Redirection, SimpleCommand, Verdict, What, Word, Wrapper};
+use crate::analysis::{Part, Redirection, SimpleCommand, Verdict, What, Word, Wrapper};
 use crate::paths::Folders;
 use crate::programs::table::{Wrapping, table};
 use crate::programs::{options, split};
@@ -80,6 +80,10 @@ impl Walker<'_> {
             objection: redirected.objection,
             uncoverable: None,
         };
+        for assignment in &simple.assignments {
+            let value = assignment.values.first().map(resolve).unwrap_or_default();
+            judge_locale(&mut call, &assignment.name, value.text());
+        }
         if redirected.writes {
             call.refuse_rules("it redirects into a file");
         }
@@ -206,10 +210,10 @@ impl Walker<'_> {
         let first = start;
         if wrapping.assignments {
             while let Some(word) = arguments.get(start).filter(|word| sets_variable(word) || word.text() == Some("-")) {
-                if word.causes().any(|cause| cause == Cause::Split) {
-                    self.admit(What::Command, format!("`{}` may be several words", word.shown()));
+                if let Some((name, _)) = word.prefix().split_once('=') {
+                    judge_locale(call, name, word.text().and_then(|text| Some(text.split_once('=')?.1)));
+                    call.assignments.push(name.to_owned());
                 }
-                call.assignments.extend(word.prefix().split_once('=').map(|(name, _)| name.to_owned()));
                 start += 1;
             }
         }
@@ -255,6 +259,16 @@ fn judge_assignments(call: &mut Call) {
     }
     if !call.assignments.is_empty() {
         call.refuse_rules("it sets variables");
+    }
+}
+
+/// A locale with a slash in it is a folder, in which programs find texts that they trust.
+fn judge_locale(call: &mut Call, name: &str, value: Option<&str>) {
+    let locale = name.starts_with("LANG") || name.starts_with("LC_");
+    if locale && value.is_none_or(|value| value.contains('/')) {
+        let reason = format!("it sets `{name}` to what may be a folder");
+        call.object(reason.clone());
+        call.refuse_rules(reason);
     }
 }
 

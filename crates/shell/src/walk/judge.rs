@@ -1,11 +1,11 @@
 //! Whether a command with a known name only reads, by its row in the table, and which files it touches.
 
-use crate::analysis::{Access, Cause, What, Word};
+use crate::analysis::{Access, Cause, What, Word, Wrapper};
 use crate::paths::Folders;
 use crate::programs::find::Executed;
 use crate::programs::options::{self, Reading};
 use crate::programs::table::{Check, Files, Program, Runs, table};
-use crate::programs::{awk, builtins, find, git, sed};
+use crate::programs::{awk, builtins, find, git, sed, tar};
 
 use super::call::{Call, basename};
 use super::{Ends, Scene, Walker};
@@ -40,6 +40,9 @@ impl Walker<'_> {
             };
         };
         self.judge_assigned(call, &row.variables);
+        if tells_of_itself(call, row) {
+            return unchanged;
+        }
         if row.changes {
             call.object(format!("`{base}` is not on the read-only list"));
         }
@@ -113,6 +116,13 @@ impl Walker<'_> {
         if row.obeys_folder && !here {
             call.object(format!("`{name}` runs programs that the configuration of its folder names"));
         }
+        // The environment that commands get keeps git from running more than it names.
+        let bare = |wrapper: &Wrapper| {
+            wrapper.name == "env" && wrapper.words.get(1).is_some_and(|word| word.prefix().starts_with('-'))
+        };
+        if row.obeys_folder && call.wrappers.iter().any(bare) {
+            call.object(format!("`{name}` runs without the environment that keeps it from running programs"));
+        }
         let reading = options::read(name, &arguments, &row.options);
         if let Some(trouble) = &reading.trouble {
             call.object(trouble.clone());
@@ -145,6 +155,7 @@ impl Walker<'_> {
     fn check(&mut self, call: &mut Call, row: &Program, reading: &Reading, arguments: &[Word]) {
         let objection = match row.check {
             None => None,
+            Some(Check::Tar) => tar::objection(arguments),
             Some(Check::Test) => builtins::test_objection(arguments),
             Some(Check::Printf) => builtins::printf_objection(arguments),
             Some(Check::Read) => {
@@ -286,6 +297,9 @@ fn may_be_network(word: &Word) -> bool {
 fn judge_operands(call: &mut Call, name: &str, row: &Program, reading: &Reading) {
     let operands = &reading.operands;
     let many = operands.iter().any(Word::may_be_many);
+    if operands.len() < row.min_operands {
+        call.object(format!("`{name}` with so few arguments is not on the read-only list"));
+    }
     if let Some(most) = row.max_operands
         && (operands.len() > most || many)
     {
@@ -320,6 +334,16 @@ fn language(
         Some(parts) => objection(&parts.join(joint)),
         None => Some(format!("the script of `{name}` is only known when it runs")),
     }
+}
+
+/// Whether a program is only asked for its version or a summary of its options.
+fn tells_of_itself(call: &Call, row: &Program) -> bool {
+    let asks = matches!(call.words.get(1..), Some([only]) if matches!(only.text(), Some("--help" | "--version")));
+    // Each command of git has a manual of its own, which a pager shows.
+    asks && row.commands.is_empty()
+        && row.exact.is_empty()
+        && !row.changes
+        && matches!(row.runs, None | Some(Runs::Find | Runs::Fd | Runs::Xargs))
 }
 
 /// Whether a wrapper is only asked what a command is (`command -v`).

@@ -269,6 +269,7 @@ impl<'p> Walker<'p> {
                 end
             }
             Compound::Arithmetic(expression) => {
+                self.entry(Verdict::ReadOnly, None);
                 self.expression(expression, &start);
                 start
             }
@@ -278,6 +279,7 @@ impl<'p> Walker<'p> {
                 self.after_loop(start, end)
             }
             Compound::Test(words) => {
+                self.entry(Verdict::ReadOnly, None);
                 let expanded = self.expand(words.iter(), &start);
                 self.note_hazard(expanded.hazard);
                 let words: Vec<Word> = words.iter().map(resolve).collect();
@@ -324,13 +326,18 @@ impl<'p> Walker<'p> {
 
     /// Records something that is no command of its own and does more than read.
     fn note(&mut self, reason: String) {
+        self.entry(Verdict::NotReadOnly { reason: reason.clone() }, Some(reason));
+    }
+
+    /// Records an entry without words.
+    fn entry(&mut self, verdict: Verdict, uncoverable: Option<String>) {
         self.commands.push(SimpleCommand {
             words: Vec::new(),
             assignments: Vec::new(),
             redirections: Vec::new(),
             wrappers: Vec::new(),
-            verdict: Verdict::NotReadOnly { reason: reason.clone() },
-            uncoverable: Some(reason),
+            verdict,
+            uncoverable,
             guess: false,
         });
     }

@@ -173,16 +173,7 @@ fn print(violation: &Violation) {
 
 #[test]
 fn what_only_reads_changes_nothing() {
-    run(600, 1, 2, &untrusted());
-}
-
-/// What the tool asks about whatever the analysis says; nothing where there is no such list.
-fn untrusted() -> Vec<String> {
-    let list = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/src/bash/untrusted.json"));
-    let lists: serde_json::Value =
-        list.map_or_else(|_| serde_json::json!({}), |text| serde_json::from_str(&text).unwrap());
-    let parts = ["programs", "texts"].iter().filter_map(|name| lists[*name].as_array()).flatten();
-    parts.map(|part| part.as_str().unwrap().to_owned()).collect()
+    run(600, 1, 2, &[]);
 }
 
 /// Without this, a jail in which nothing works would find nothing.

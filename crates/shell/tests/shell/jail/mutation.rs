@@ -8,7 +8,7 @@ use super::grammar::{disguised, one_in, pick, script, word};
 /// Every text that there is; those that only read stand in it more than once.
 pub fn corpus() -> Vec<String> {
     let shared =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/tests/permissions/permissions.jsonl"));
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../cli/tests/permissions/permissions.jsonl"));
     let shared = shared.unwrap();
     let own = [include_str!("../verdicts.jsonl"), include_str!("../allow.jsonl"), include_str!("../deny.jsonl")];
     let mut all = Vec::new();
